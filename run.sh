@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Set up everything in .venv, then:  bash run.sh app   opens the app
+#                                    bash run.sh test  lints, type-checks and runs all tests
+set -euo pipefail
+cd "$(dirname "$0")"
+
+python=${PYTHON:-python3}
+"$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || {
+    echo "Python 3.11 or newer is needed; $("$python" --version) was found. Name another with PYTHON=..." >&2
+    exit 1
+}
+[ -x .venv/bin/python ] || "$python" -m venv .venv
+pip() { .venv/bin/python -m pip install --quiet --disable-pip-version-check "$@"; }
+
+case "${1:-}" in
+app)
+    pip -r requirements.txt
+    exec .venv/bin/python -m streamlit run app.py
+    ;;
+test)
+    pip -r requirements-dev.txt
+    .venv/bin/ruff check .
+    .venv/bin/mypy
+    exec .venv/bin/python -m pytest
+    ;;
+*)
+    echo "usage: bash run.sh app|test" >&2
+    exit 2
+    ;;
+esac
