@@ -108,9 +108,8 @@ def build_layouts() -> None:
     """UMAP of the default graph of every embedded set: 15 neighbors, the point itself among them."""
     from sslsop_core import datasets
 
-    names = [record.name for record in datasets.available() if record.embedded]
-    problems = {name: datasets.RECORDS[name].loader() for name in names}
-    save("layouts.npz", **{name: layout(problem) for name, problem in problems.items()})
+    embedded = [record for record in datasets.available() if record.embedded]
+    save("layouts.npz", **{record.name: layout(record.loader()) for record in embedded})
 
 
 def layout(problem) -> np.ndarray:
