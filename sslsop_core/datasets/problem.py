@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -71,6 +72,12 @@ class Problem:
 
     def __repr__(self) -> str:
         return f"Problem({self.name!r}, n={len(self)}, d={self.d}, {self.space!r})"
+
+    def with_facts(self, **facts: Any) -> Problem:
+        """A copy with some fields replaced; unlike `dataclasses.replace` it keeps what was computed."""
+        twin = copy(self)
+        twin.__dict__.update(facts)
+        return twin
 
     @property
     def kind(self) -> str:

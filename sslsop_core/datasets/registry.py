@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
-from . import embedded, generators
+from . import citations, embedded, generators, mammograms, scenes, tagging
 from .problem import Problem
 
 
@@ -40,8 +40,16 @@ class Record:
 MADE = "made by this package from a seed"
 UCI = "UCI Optical Recognition of Handwritten Digits, test part, as in scikit-learn"
 LINQS = "LINQS Cora (McCallum et al. 2000; Sen et al. 2008), from the package graphdatascience"
+LINQS_FILES = "LINQS Cora (McCallum et al. 2000; Sen et al. 2008), https://linqs.org/datasets/#cora"
 KASSEL = "OCR words of Kassel and Taskar (Taskar et al. 2003), fold 0 of 10"
 UNSTATED = "none stated by the distributors"
+MIAS = "mini-MIAS (Suckling et al. 1994), http://peipa.essex.ac.uk/info/mias.html"
+MIAS_TERMS = "research only; may not be sold; cite Suckling et al. 1994"
+SUN = "SUN (Xiao et al. 2010), 15 classes of SUN397, https://vision.princeton.edu/projects/2010/SUN/"
+SUN_TERMS = "photographs belong to their owners; the database is for research"
+ML = "Cora-ML (Bojchevski and Guennemann 2018), https://github.com/abojchevski/graph2gauss"
+CONLL = "CoNLL-2002 shared task, Spanish; text by EFE, https://www.clips.uantwerpen.be/conll2002/ner/"
+CONLL_TERMS = "research in the context of the shared task only; not commercial"
 
 
 def _generated(loader: Callable[..., Problem], kind: str, n: int, d: int, outputs: int) -> Record:
@@ -62,6 +70,11 @@ RECORDS = {
         _generated(generators.gaussian_tree, "tree", 540, 8, 9),
         _generated(generators.hmm, "sequences", 200, 6, 4),
         _generated(generators.label_mixture, "labelsets", 400, 12, 5),
+        Record("mias", "classes", 326, 40, 3, MIAS, MIAS_TERMS, False, mammograms.mias),
+        Record("sun15", "tree", 3000, 64, 15, SUN, SUN_TERMS, False, scenes.sun15),
+        Record("cora_linqs", "classes", 2222, 4141, 7, LINQS_FILES, UNSTATED, False, citations.cora_linqs),
+        Record("cora_ml", "classes", 2646, 5874, 7, ML, "MIT", False, citations.cora_ml),
+        Record("conll2002", "sequences", 300, 2214, 9, CONLL, CONLL_TERMS, False, tagging.conll2002),
     )
 }
 
@@ -91,8 +104,7 @@ def load(name: str, **knobs: Any) -> Problem:
         raise ValueError(f"knobs of {name!r} are: {known}; got {', '.join(strange)}.")
     problem = record.loader(**knobs)
     default = record.knobs | knobs == record.knobs
-    return replace(
-        problem,
+    return problem.with_facts(
         layout=embedded.layout_of(name) if record.embedded and default else None,
         description=record.description,
         source=record.source,
