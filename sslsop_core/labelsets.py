@@ -69,6 +69,10 @@ class LabelSets(OutputSpace):
     def changed(self, codes: np.ndarray, others: np.ndarray, starts: np.ndarray) -> np.ndarray:
         return np.any(codes != others, axis=1)
 
+    def losses(self, codes: np.ndarray, others: np.ndarray, starts: np.ndarray) -> np.ndarray:
+        wrong = codes != others
+        return wrong.mean(axis=1) if self.loss_name == "hamming" else wrong.any(axis=1).astype(float)
+
     def dim(self, d: int) -> int:
         return d * len(self)
 

@@ -74,6 +74,14 @@ class OutputSpace(ABC):
     def changed(self, codes: np.ndarray, others: np.ndarray, starts: np.ndarray) -> np.ndarray:
         """Mask of the points on which two arrays of codes differ."""
 
+    def take(self, codes: np.ndarray, points: np.ndarray, starts: np.ndarray) -> np.ndarray:
+        """The codes of the chosen points."""
+        return codes[points]
+
+    @abstractmethod
+    def losses(self, codes: np.ndarray, others: np.ndarray, starts: np.ndarray) -> np.ndarray:
+        """Delta between the outputs of every point, shape (n,)."""
+
     def _unknown(self, i: int, output: Any) -> ValueError:
         return ValueError(f"y[{i}] = {output!r} is not an output of {self}; use None for a missing output.")
 
@@ -177,6 +185,9 @@ class ListedSpace(OutputSpace):
 
     def changed(self, codes: np.ndarray, others: np.ndarray, starts: np.ndarray) -> np.ndarray:
         return codes != others
+
+    def losses(self, codes: np.ndarray, others: np.ndarray, starts: np.ndarray) -> np.ndarray:
+        return (codes != others).astype(float) if self.zero_one else self.loss_matrix[codes, others]
 
     def dim(self, d: int) -> int:
         return d * self.embedding.shape[1]
