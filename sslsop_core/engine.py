@@ -30,7 +30,7 @@ class Start:
     """A shared predictor w_0 that all local ones start from, by what it does to the training tokens.
 
     `scores` are its potentials (tokens, q), `square_norm` is the square norm of its emission part,
-    `transitions` (q, q) for sequences. With `anchor` the penalty pulls every w_i towards w_0 in place of zero.
+    `transitions` (q, q) for sequences. With `anchor` the penalty pulls every w_i towards w_0, not zero.
     """
 
     scores: np.ndarray
@@ -102,7 +102,7 @@ class Engine(ABC):
         if self.A.any():
             blocks, block_at = self.gram
             mixed = self.A @ self.mixing
-            for i, top in enumerate(self.at[:-1 : self.graph.k]):
+            for i, top in enumerate(self.at[: -1 : self.graph.k]):
                 m = self.at[(i + 1) * self.graph.k] - top
                 S[top : top + m] = blocks[block_at[i] : block_at[i + 1]].reshape(m, m) @ mixed[top : top + m]
         if self.start is not None:

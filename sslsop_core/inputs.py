@@ -42,6 +42,15 @@ class Inputs:
             return np.asarray(self.rows.multiply(self.rows).sum(axis=1)).ravel().astype(self.rows.dtype)
         return np.einsum("ij,ij->i", self.rows, self.rows)
 
+    @cached_property
+    def owners(self) -> np.ndarray:
+        """The input that each token belongs to."""
+        return np.repeat(np.arange(len(self)), self.lengths)
+
+    def only(self, tokens: np.ndarray) -> Inputs:
+        """The chosen tokens, each as an input of its own."""
+        return Inputs(self.rows[tokens], np.arange(len(tokens) + 1, dtype=np.int64))
+
     def sums(self) -> Matrix:
         """One vector per input: the sum of its tokens."""
         if len(self) == self.rows.shape[0]:

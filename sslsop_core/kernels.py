@@ -106,9 +106,7 @@ def _fill_dense(lo, hi, X, d, starts, norms, neighbors, at, gamma, scale, interc
         products = np.dot(gathered, gathered.T)
         for a in range(m):
             for b in range(a + 1):
-                value = _finish(
-                    products[a, b], norms[tokens[a]], norms[tokens[b]], gamma, scale, intercept
-                )
+                value = _finish(products[a, b], norms[tokens[a]], norms[tokens[b]], gamma, scale, intercept)
                 blocks[at[i] + a * m + b] = value
                 blocks[at[i] + b * m + a] = value
 

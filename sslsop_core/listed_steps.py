@@ -46,8 +46,9 @@ def upper_bounds(lo, hi, S, fresh, neighbors, share, Y, losses, zero_one, seed, 
 
 @njit(nogil=True, cache=True)
 def update_predictors(
-    lo, hi, S, A, G, neighbors, share, known, Y, Z, common, zero_one, start, decay, eta, pull, cross, square_norm
-):
+    lo, hi, S, A, G, neighbors, share, known, Y, Z, common, zero_one, start, decay, eta, pull, cross,
+    square_norm,
+):  # fmt: skip
     """The step of eq. 12 on the predictors of neighborhoods lo..hi, and <A, S + cross S_0> after it.
 
     A violated constraint adds eta * share * G[:, r] to the scores of y and takes it from those of z;

@@ -112,7 +112,8 @@ def build_graph(search: Search, k: int, include_self: bool) -> Graph:
     if most < 1:
         raise ValueError("A single point has no neighbors; add data or use include_self=True.")
     if k > most:
-        warnings.warn(f"k={k} is more than the {most} points a neighborhood can hold; k={most} is used.")
+        text = f"k={k} is more than the {most} points a neighborhood can hold; k={most} is used."
+        warnings.warn(text, stacklevel=2)
         k = most
     others = k - include_self
     wide = min(max(others, BANDWIDTH_RANK), n - 1)
@@ -139,8 +140,8 @@ def bandwidth_of(distances: np.ndarray) -> float:
     return 1.0  # all points coincide: every neighbor is as near as any other
 
 
-def given_graph(neighbors: Any, n: int) -> Graph:
-    """A graph from a user's table: indices (n, k), or the pair (indices, distances)."""
+def given_graph(neighbors: Any, n: int, among: int) -> Graph:
+    """A graph from a user's table: indices (n, k) of `among` points, or the pair (indices, distances)."""
     indices, distances = neighbors if isinstance(neighbors, tuple) else (neighbors, None)
     indices = np.asarray(indices)
     if indices.ndim != 2 or len(indices) != n or not np.issubdtype(indices.dtype, np.integer):
@@ -148,8 +149,8 @@ def given_graph(neighbors: Any, n: int) -> Graph:
             f"neighbors must be an integer table of shape (n, k) with n = {n} rows; "
             f"got {indices.dtype} of shape {indices.shape}."
         )
-    if indices.size == 0 or indices.min() < 0 or indices.max() >= n:
-        raise ValueError(f"neighbors must hold indices from 0 to n - 1 = {n - 1}; check the table.")
+    if indices.size == 0 or indices.min() < 0 or indices.max() >= among:
+        raise ValueError(f"neighbors must hold indices from 0 to {among - 1}; check the table.")
     if np.any(np.diff(np.sort(indices, axis=1), axis=1) == 0):
         raise ValueError("neighbors must not name a point twice in one row; check the table.")
     distances = np.zeros(indices.shape) if distances is None else np.asarray(distances, dtype=np.float64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -24,5 +25,5 @@ def over_chunks(kernel: Callable[..., None], n: int, *args: Any, n_jobs: int | N
         return
     edges = np.linspace(0, n, 4 * jobs + 1).astype(int).tolist()
     Parallel(n_jobs=jobs, backend="threading")(
-        delayed(kernel)(lo, hi, *args) for lo, hi in zip(edges[:-1], edges[1:], strict=True) if lo < hi
+        delayed(kernel)(lo, hi, *args) for lo, hi in pairwise(edges) if lo < hi
     )

@@ -10,7 +10,7 @@ import numpy as np
 
 from .chains import best_other, best_path, path_score
 from .inputs import tokens_of
-from .spaces import Name, OutputSpace, _plain
+from .spaces import Name, OutputSpace, _plain, agree_in_parts
 
 
 class Sequences(OutputSpace):
@@ -79,6 +79,9 @@ class Sequences(OutputSpace):
 
     def take(self, codes: np.ndarray, points: np.ndarray, starts: np.ndarray) -> np.ndarray:
         return codes[tokens_of(starts, points)[0]]
+
+    def agree(self, codes: np.ndarray, given: np.ndarray) -> np.ndarray:
+        return agree_in_parts(codes, given)
 
     def losses(self, codes: np.ndarray, others: np.ndarray, starts: np.ndarray) -> np.ndarray:
         if self.loss_name == "zero_one":

@@ -34,9 +34,7 @@ def _draw_other(seed, p, y, z):
 
 
 @njit(nogil=True, cache=True)
-def upper_bounds(
-    lo, hi, S, fresh, neighbors, share, Y, hamming, best, margin, seed, Z, known, value
-):
+def upper_bounds(lo, hi, S, fresh, neighbors, share, Y, hamming, best, margin, seed, Z, known, value):
     """z (eq. 7), the known share and the mean bound (eq. 6) of neighborhoods lo..hi."""
     k, q = neighbors.shape[1], S.shape[1]
     for i in range(lo, hi):
@@ -111,9 +109,7 @@ def update_predictors(
 
 
 @njit(nogil=True, cache=True)
-def update_outputs_hamming(
-    lo, hi, S, share, known, voter_starts, voters, given, exact, Z, Y_new
-):
+def update_outputs_hamming(lo, hi, S, share, known, voter_starts, voters, given, exact, Z, Y_new):
     """Outputs of points lo..hi under Hamming loss: both steps split over the labels."""
     k, q = share.shape[1], S.shape[1]
     gain = np.empty(q)  # cost of leaving the label out, less the cost of having it in
@@ -140,9 +136,7 @@ def update_outputs_hamming(
 
 
 @njit(nogil=True, cache=True)
-def update_outputs_zero_one(
-    lo, hi, S, share, known, voter_starts, voters, given, votes, vote_weight, Y_new
-):
+def update_outputs_zero_one(lo, hi, S, share, known, voter_starts, voters, given, votes, vote_weight, Y_new):
     """Outputs of points lo..hi under 0-1 loss: the set of the summed scores, or one that was voted for."""
     k, q = share.shape[1], S.shape[1]
     sums = np.empty(q)

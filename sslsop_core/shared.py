@@ -8,10 +8,11 @@ import numpy as np
 import scipy.linalg
 from sklearn.model_selection import KFold
 
+from .inference import best_codes
 from .inputs import Inputs, Matrix, tokens_of
 from .kernels import Kernel
 from .spaces import OutputSpace
-from .ssvm import Weights, best_codes, fit_weights, scores, with_intercept
+from .ssvm import Weights, fit_weights, scores, with_intercept
 
 LAMBDAS = (1e-2, 1e-3, 1e-4)
 # A kernel predictor is expanded over at most this many labelled tokens.
@@ -51,14 +52,15 @@ def train_shared(
         blank = _kernel_coordinates(blank, inputs, labeled, seed)
     rows = blank.coordinates(inputs)
     lam = _choose_lambda(space, inputs, rows, codes, labeled, seed)
-    return SharedPredictor(kernel, _fit(space, inputs, rows, codes, labeled, lam), blank.support, blank.whiten)
+    weights = _fit(space, inputs, rows, codes, labeled, lam)
+    return SharedPredictor(kernel, weights, blank.support, blank.whiten)
 
 
 def _kernel_coordinates(blank: SharedPredictor, inputs, labeled, seed):
     tokens, _ = tokens_of(inputs.starts, labeled)
     if len(tokens) > MOST_SUPPORT:
         tokens = np.sort(np.random.default_rng(seed).choice(tokens, MOST_SUPPORT, replace=False))
-    support = Inputs(inputs.rows[tokens], np.arange(len(tokens) + 1, dtype=np.int64))
+    support = inputs.only(tokens)
     gram = blank.kernel.matrix(support, support).astype(np.float64)
     values, vectors = scipy.linalg.eigh(gram)
     kept = values > 1e-10 * values[-1]  # duplicates span nothing new

@@ -18,7 +18,7 @@ from numba import njit
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 
-from .chains import best_path, path_score, posterior
+from .chains import path_score, posterior
 from .inputs import Matrix
 from .labelsets import LabelSets
 from .sequences import Sequences
@@ -92,23 +92,6 @@ def scores(space: OutputSpace, rows: Matrix, weights: Weights) -> np.ndarray:
     """Scores per token: of every output (classes, leaves), tag or label, shape (tokens, q)."""
     V = np.asarray(rows @ weights.W)
     return V @ space.embedding.T if isinstance(space, ListedSpace) else V
-
-
-def best_codes(space: OutputSpace, S: np.ndarray, T: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """The best outputs under scores S and transitions T, in the space's layout."""
-    if isinstance(space, Sequences):
-        paths = np.empty(len(S), dtype=np.int16)
-        _best_paths(S, np.ascontiguousarray(T, dtype=S.dtype), starts, paths)
-        return paths
-    if isinstance(space, LabelSets):
-        return (S > 0).astype(np.int8)
-    return S.argmax(axis=1).astype(np.int32)
-
-
-@njit(nogil=True, cache=True)
-def _best_paths(U, T, starts, paths):
-    for i in range(len(starts) - 1):
-        best_path(U[starts[i] : starts[i + 1]], T, paths[starts[i] : starts[i + 1]])
 
 
 def smoothed_hinge(space, V, T, starts, codes, costs, tau, margin):
@@ -194,4 +177,3 @@ def with_intercept(rows: Matrix) -> Matrix:
     """The rows with a constant feature appended."""
     ones = np.ones((rows.shape[0], 1), dtype=rows.dtype)
     return sp.hstack([rows, ones], format="csr") if sp.issparse(rows) else np.hstack([rows, ones])
-

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
+from .inference import best_codes
 from .inputs import Inputs, tokens_of
 from .labelsets import LabelSets
 from .sequences import Sequences, restrict
 from .shared import SharedPredictor
 from .spaces import ListedSpace, OutputSpace
-from .ssvm import best_codes
 
 
 def spread_start(space: OutputSpace, given: np.ndarray, starts: np.ndarray, seed: int) -> np.ndarray:
@@ -64,7 +64,8 @@ def nearest_start(
         sources, rows = labeled, points
     Y = given.copy()
     for wanted, allowed in _requests(space, given, sources):
-        if len(allowed) == 0:  # no example of an allowed output: any of them, the lowest
+        if len(allowed) == 0 and isinstance(space, ListedSpace):
+            # No example of an allowed output: the lowest of them.
             Y[wanted] = _best_allowed(space, given[wanted], np.zeros((len(wanted), len(space))))
             continue
         search = NearestNeighbors(n_neighbors=1, n_jobs=n_jobs).fit(rows[allowed])
