@@ -20,6 +20,7 @@ app)
 test)
     pip -r requirements-dev.txt
     .venv/bin/ruff check .
+    .venv/bin/ruff format --check .
     .venv/bin/mypy
     exec .venv/bin/python -m pytest
     ;;

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .spaces import Name, OutputSpace, is_missing
+from .spaces import Name, OutputSpace, agree_in_parts, is_missing
 
 
 class LabelSets(OutputSpace):
@@ -68,6 +68,13 @@ class LabelSets(OutputSpace):
 
     def changed(self, codes: np.ndarray, others: np.ndarray, starts: np.ndarray) -> np.ndarray:
         return np.any(codes != others, axis=1)
+
+    def agree(self, codes: np.ndarray, given: np.ndarray) -> np.ndarray:
+        return agree_in_parts(codes, given)
+
+    def losses(self, codes: np.ndarray, others: np.ndarray, starts: np.ndarray) -> np.ndarray:
+        wrong = codes != others
+        return wrong.mean(axis=1) if self.loss_name == "hamming" else wrong.any(axis=1).astype(float)
 
     def dim(self, d: int) -> int:
         return d * len(self)

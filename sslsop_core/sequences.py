@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from .chains import best_other, best_path, path_score
-from .spaces import Name, OutputSpace, _plain
+from .inputs import tokens_of
+from .spaces import Name, OutputSpace, _plain, agree_in_parts
 
 
 class Sequences(OutputSpace):
@@ -61,7 +63,7 @@ class Sequences(OutputSpace):
         if starts is None:
             starts = np.array([0, len(codes)])
         outputs: list[Any] = []
-        for a, b in zip(starts[:-1], starts[1:], strict=True):
+        for a, b in pairwise(starts.tolist()):
             path = codes[a:b].tolist()
             outputs.append(None if path[0] < 0 else tuple(self.names[c] for c in path))
         return outputs
@@ -74,6 +76,17 @@ class Sequences(OutputSpace):
 
     def changed(self, codes: np.ndarray, others: np.ndarray, starts: np.ndarray) -> np.ndarray:
         return np.logical_or.reduceat(codes != others, starts[:-1])
+
+    def take(self, codes: np.ndarray, points: np.ndarray, starts: np.ndarray) -> np.ndarray:
+        return codes[tokens_of(starts, points)[0]]
+
+    def agree(self, codes: np.ndarray, given: np.ndarray) -> np.ndarray:
+        return agree_in_parts(codes, given)
+
+    def losses(self, codes: np.ndarray, others: np.ndarray, starts: np.ndarray) -> np.ndarray:
+        if self.loss_name == "zero_one":
+            return self.changed(codes, others, starts).astype(float)
+        return np.add.reduceat((codes != others).astype(float), starts[:-1]) / np.diff(starts)
 
     def dim(self, d: int) -> int:
         return (d + len(self)) * len(self)

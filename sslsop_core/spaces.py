@@ -74,6 +74,18 @@ class OutputSpace(ABC):
     def changed(self, codes: np.ndarray, others: np.ndarray, starts: np.ndarray) -> np.ndarray:
         """Mask of the points on which two arrays of codes differ."""
 
+    @abstractmethod
+    def agree(self, codes: np.ndarray, given: np.ndarray) -> np.ndarray:
+        """One point's codes moved to what is given; -1 if the given code does not settle where."""
+
+    def take(self, codes: np.ndarray, points: np.ndarray, starts: np.ndarray) -> np.ndarray:
+        """The codes of the chosen points."""
+        return codes[points]
+
+    @abstractmethod
+    def losses(self, codes: np.ndarray, others: np.ndarray, starts: np.ndarray) -> np.ndarray:
+        """Delta between the outputs of every point, shape (n,)."""
+
     def _unknown(self, i: int, output: Any) -> ValueError:
         return ValueError(f"y[{i}] = {output!r} is not an output of {self}; use None for a missing output.")
 
@@ -109,6 +121,12 @@ class OutputSpace(ABC):
         """The upper bound on the loss of w at (x, y) (eq. 6)."""
         z = self.loss_augmented_argmax(x, y, w)
         return self.score(x, z, w) - self.score(x, y, w) + self.loss(y, z)
+
+
+def agree_in_parts(codes: np.ndarray, given: np.ndarray) -> np.ndarray:
+    """`agree` for outputs made of parts: the given parts replace the current ones."""
+    merged = np.where(given >= 0, given, codes).astype(codes.dtype)
+    return merged if merged.min() >= 0 else np.full_like(codes, -1)
 
 
 def _plain(name: Any) -> Any:
@@ -177,6 +195,17 @@ class ListedSpace(OutputSpace):
 
     def changed(self, codes: np.ndarray, others: np.ndarray, starts: np.ndarray) -> np.ndarray:
         return codes != others
+
+    def agree(self, codes: np.ndarray, given: np.ndarray) -> np.ndarray:
+        if given[0] < 0:
+            return codes
+        if given[0] < len(self):
+            return given
+        below = codes[0] >= 0 and self.groups[given[0] - len(self), codes[0]]
+        return codes if below else np.full_like(codes, -1)
+
+    def losses(self, codes: np.ndarray, others: np.ndarray, starts: np.ndarray) -> np.ndarray:
+        return (codes != others).astype(float) if self.zero_one else self.loss_matrix[codes, others]
 
     def dim(self, d: int) -> int:
         return d * self.embedding.shape[1]

@@ -1,0 +1,89 @@
+"""Checks at the door of every estimator: inputs, outputs and the space they live in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _num_samples, column_or_1d, validate_data
+
+from .inputs import Inputs, single_rows, token_rows
+from .sequences import Sequences
+from .spaces import Classes, OutputSpace, is_missing
+
+
+def check_training(estimator: Any, X: Any, y: Any, space: OutputSpace | None):
+    """Validate X and y for `fit`.
+
+    Returns
+    -------
+    space : the one given, or `Classes` inferred from y.
+    inputs : the tokens of X.
+    given : codes of y (see `spaces`).
+    """
+    if y is None:
+        raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None.")
+    inputs = check_inputs(estimator, X, space, reset=True)
+    y = _as_list(y, structured=space is not None and not isinstance(space, Classes))
+    if len(y) != len(inputs):
+        raise ValueError(
+            f"X and y must have the same length; got inconsistent numbers of samples: "
+            f"[{len(inputs)}, {len(y)}]."
+        )
+    space = infer_classes(y) if space is None else space
+    given = space.encode(y, inputs.starts)
+    if given.max(initial=-1) < 0:
+        raise ValueError(
+            "y must hold at least one output to learn from; all of them are missing. "
+            "Give the output of some points, best a few of every kind."
+        )
+    return space, inputs, given
+
+
+def check_inputs(estimator: Any, X: Any, space: OutputSpace | None, reset: bool) -> Inputs:
+    """The tokens of X, after the checks that scikit-learn's users expect."""
+    if isinstance(space, Sequences):
+        inputs = token_rows(X, None if reset else estimator.n_features_in_)
+        if reset:
+            estimator.n_features_in_ = inputs.d
+        return inputs
+    rows = validate_data(estimator, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset)
+    return single_rows(rows)
+
+
+def _as_list(y: Any, structured: bool) -> Sequence[Any]:
+    """y as a sequence of plain values, one per point."""
+    if structured:
+        return y.tolist() if isinstance(y, np.ndarray) else list(y)
+    if not isinstance(y, list):
+        _num_samples(y)  # scikit-learn's message for what is no sequence at all
+        y = column_or_1d(y, warn=True)
+        if y.dtype.kind == "f" and np.isinf(y).any():
+            raise ValueError("Input y contains infinity; a class must be a finite number, a string or None.")
+        y = y.tolist()
+    return y
+
+
+def infer_classes(y: Sequence[Any]) -> Classes:
+    """The classes named in y: every value but None, NaN and -1.
+
+    >>> infer_classes(["b", None, "a"]).names
+    ('a', 'b')
+    """
+    named = [value for value in y if not is_missing(value)]
+    minus = [isinstance(v, (int, float)) and not isinstance(v, bool) and v == -1 for v in named]
+    if any(minus) and len(named) < len(y):
+        raise ValueError(
+            "y has both -1 and None (or NaN): is -1 a class or a missing output? "
+            "Use one marker, or pass space=Classes([...]) with the names of the classes."
+        )
+    named = [value for value, is_minus in zip(named, minus, strict=True) if not is_minus]
+    if not named:
+        raise ValueError("y must hold at least one output to learn from; all of them are missing.")
+    kinds = {type(value) for value in named}
+    if len(kinds) == 1 and kinds <= {int, float, str, bool}:
+        check_classification_targets(named)
+        return Classes(np.unique(named).tolist())
+    return Classes(sorted(set(named), key=lambda value: (type(value).__name__, value)))

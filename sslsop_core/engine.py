@@ -1,0 +1,327 @@
+"""The local predictors of all neighborhoods, in dual form, and the three updates of Algorithm 1.
+
+Every w_i stays in the span of its own neighborhood, w_i = a w_0 + sum_j x_j (x) alpha_ij, so what is
+kept per neighborhood is the scores S of its own tokens and the coefficients A; features enter only
+through the Gram block of the neighborhood, computed once. An iteration costs O(n k q) plus O(k) per
+violated constraint, whatever the number of features.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from . import chain_steps, listed_steps, set_steps
+from .inputs import Inputs, tokens_of
+from .kernels import Kernel, gram_blocks, mean_scores
+from .labelsets import LabelSets
+from .neighbors import Graph
+from .parallel import over_chunks
+from .sequences import Sequences
+from .spaces import ListedSpace, OutputSpace
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """A shared predictor w_0 that all local ones start from, by what it does to the training tokens.
+
+    `scores` are its potentials (tokens, q), `square_norm` is the square norm of its emission part,
+    `transitions` (q, q) for sequences. With `anchor` the penalty pulls every w_i towards w_0, not zero.
+    """
+
+    scores: np.ndarray
+    square_norm: float
+    transitions: np.ndarray | None = None
+    anchor: bool = False
+
+
+class Engine(ABC):
+    """State of Algorithm 1 but for the outputs; one subclass per kind of output space.
+
+    Attributes
+    ----------
+    S, A : (rows, q). Scores and coefficients; the pair p = i * k + r owns rows `at[p]` to `at[p+1]`,
+        one per token of the neighbor r of neighborhood i.
+    Z : codes of the outputs that attain the bounds (eq. 7), laid out like the pairs.
+    known : (n,). The share of each neighborhood whose outputs are known; 0 = not reached.
+    fresh : (n,). Whether w_i is still zero.
+    bounds : (n,). The mean bound of each neighborhood (eq. 6).
+    square_norm : (n,). |w_i|^2, or |w_i - w_0|^2 when anchored.
+    """
+
+    def __init__(
+        self,
+        space: Any,
+        inputs: Inputs,
+        graph: Graph,
+        share: np.ndarray,
+        kernel: Kernel,
+        start: Start | None,
+        seed: int,
+        n_jobs: int | None,
+    ):
+        self.space, self.inputs, self.graph, self.kernel = space, inputs, graph, kernel
+        self.start, self.seed, self.n_jobs = start, seed, n_jobs
+        self.dtype = inputs.rows.dtype
+        n, q = len(inputs), len(space)
+        self.share = share.astype(self.dtype)
+        self.at = np.concatenate([[0], np.cumsum(inputs.lengths[graph.neighbors.ravel()])]).astype(np.int64)
+        self.A = np.zeros((self.at[-1], q), dtype=self.dtype)
+        self.start_scores = np.zeros((0, q), dtype=self.dtype)
+        self.start_weight = 0.0  # a, the coefficient of w_0
+        self.fresh = np.ones(n, dtype=bool)
+        if start is not None:
+            self.start_scores = start.scores.astype(self.dtype)
+            self.start_weight = 1.0
+            self.fresh[:] = False
+        self.known = np.zeros(n)
+        self.bounds = np.zeros(n)
+        self.square_norm = np.full(n, 0.0 if start is None or start.anchor else start.square_norm)
+        self._work = float(self.at[-1] * q)
+
+    # --- what is computed once ---------------------------------------------------------------------
+
+    @cached_property
+    def tokens(self) -> np.ndarray:
+        """The token of each row of S and A."""
+        return tokens_of(self.inputs.starts, self.graph.neighbors.ravel())[0]
+
+    @cached_property
+    def gram(self) -> tuple[np.ndarray, np.ndarray]:
+        """Blocks of inner products among the tokens of each neighborhood, and where each begins."""
+        return gram_blocks(self.inputs, self.graph.neighbors, self.kernel, self.n_jobs)
+
+    @cached_property
+    def S(self) -> np.ndarray:
+        """Scores; only their first value is computed here, from the coefficients and w_0."""
+        S = np.zeros_like(self.A)
+        if self.A.any():
+            blocks, block_at = self.gram
+            mixed = self.A @ self.mixing
+            for i, top in enumerate(self.at[: -1 : self.graph.k]):
+                m = self.at[(i + 1) * self.graph.k] - top
+                S[top : top + m] = blocks[block_at[i] : block_at[i + 1]].reshape(m, m) @ mixed[top : top + m]
+        if self.start is not None:
+            S += (self.start_weight * self.start_scores)[self.tokens]
+        return S
+
+    @cached_property
+    def voters(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.graph.voters()
+
+    @property
+    def mixing(self) -> np.ndarray:
+        """What turns coefficients of outputs into scores of outputs: e(y).e(y')."""
+        return np.eye(len(self.space), dtype=self.dtype)
+
+    # --- Algorithm 1 -------------------------------------------------------------------------------
+
+    def objective(self, C: float) -> float:
+        """Eq. 9 over the neighborhoods reached, for the outputs last given to `upper_bounds`."""
+        reached = self.known > 0
+        return float(self.bounds[reached].sum() + C / 2 * self.square_norm[reached].sum())
+
+    def update_predictors(self, Y: np.ndarray, eta: float, C: float) -> None:
+        """One subgradient step on every local predictor (eq. 12)."""
+        decay = 1.0 - eta * C
+        anchored = self.start is not None and self.start.anchor
+        if not anchored:
+            self.start_weight *= decay
+        # |w|^2 = a^2 |w_0|^2 + <A, S + a S_0>,  and |w - w_0|^2 = <A, S - S_0>.
+        pull, cross = (1.0 - decay, -1.0) if anchored else (0.0, self.start_weight)
+        self._step(Y, eta, decay, pull, cross)
+        if self.start is not None and not anchored:
+            self.square_norm += self.start_weight**2 * self.start.square_norm
+        self.fresh &= self.known == 0
+
+    @abstractmethod
+    def upper_bounds(self, Y: np.ndarray) -> None:
+        """Update z, the known shares and the bounds for the outputs Y (eqs. 6 and 7)."""
+
+    @abstractmethod
+    def update_outputs(self, Y: np.ndarray, given: np.ndarray, exact: bool) -> np.ndarray:
+        """The next outputs: eq. 16 with z fixed, or the exact minimiser of eq. 9 at these predictors."""
+
+    @abstractmethod
+    def _step(self, Y: np.ndarray, eta: float, decay: float, pull: float, cross: float) -> None:
+        """Scale every predictor by `decay`, move it by eta times eq. 11, refresh `square_norm`."""
+
+    # --- Algorithm 2 -------------------------------------------------------------------------------
+
+    def potentials(
+        self, new: Inputs, nearest: np.ndarray, share: np.ndarray, start_scores: np.ndarray | None
+    ) -> np.ndarray:
+        """Mean scores of new tokens under the predictors of their nearest points (eq. 21), (tokens, q)."""
+        scores = mean_scores(
+            new, self.inputs, self.graph.neighbors, self.at, self.A, nearest, share, self.kernel, self.n_jobs
+        )
+        scores = scores @ self.mixing
+        if start_scores is not None:
+            scores += self.start_weight * start_scores
+        return scores
+
+    @abstractmethod
+    def best_outputs(self, new: Inputs, potentials: np.ndarray, nearest: np.ndarray, share: np.ndarray):
+        """Codes of the outputs with the highest mean score."""
+
+    def _over(self, kernel: Any, *args: Any) -> None:
+        """Run a kernel over all neighborhoods or points."""
+        over_chunks(kernel, len(self.inputs), *args, n_jobs=self.n_jobs, work=self._work)
+
+
+class ListedEngine(Engine):
+    """Classes and tree leaves: a row of S holds the score of every output."""
+
+    def __init__(self, space: ListedSpace, *args: Any):
+        super().__init__(space, *args)
+        self.Z = np.full(len(self.A), -1, dtype=np.int32)
+        empty = np.zeros((0, 0))
+        self._losses = empty if space.zero_one else space.loss_matrix
+        self._common = empty if space.zero_one else space.embedding @ space.embedding.T
+
+    @property
+    def mixing(self) -> np.ndarray:
+        return super().mixing if self.space.zero_one else self._common.astype(self.dtype)
+
+    def upper_bounds(self, Y):
+        self._over(
+            listed_steps.upper_bounds, self.S, self.fresh, self.graph.neighbors, self.share, Y, self._losses,
+            self.space.zero_one, self.seed, self.Z, self.known, self.bounds,
+        )  # fmt: skip
+
+    def _step(self, Y, eta, decay, pull, cross):
+        self._over(
+            listed_steps.update_predictors, self.S, self.A, self.gram[0], self.graph.neighbors, self.share,
+            self.known, Y, self.Z, self._common, self.space.zero_one, self.start_scores, decay, eta, pull,
+            cross, self.square_norm,
+        )  # fmt: skip
+
+    def update_outputs(self, Y, given, exact):
+        Y_new = Y.copy()
+        self._over(
+            listed_steps.update_outputs, self.S, self.share, self.known, *self.voters, given,
+            self.space.groups, self._losses, self.space.zero_one, exact, self.Z, Y_new,
+        )  # fmt: skip
+        return Y_new
+
+    def best_outputs(self, new, potentials, nearest, share):
+        return potentials.argmax(axis=1).astype(np.int32)
+
+
+class ChainEngine(Engine):
+    """Tag sequences: a row of S per token, transition weights T kept explicitly."""
+
+    def __init__(self, space: Sequences, *args: Any):
+        super().__init__(space, *args)
+        q, rows = len(space), len(self.A)
+        self._start_T = np.zeros((q, q), dtype=self.dtype)
+        if self.start is not None and self.start.transitions is not None:
+            self._start_T[:] = self.start.transitions
+        self.T = np.tile(self._start_T, (len(self.inputs), 1, 1))
+        self.Z = np.full(rows, -1, dtype=np.int16)
+        self._best = np.zeros(rows, dtype=np.int16)
+        self._second = np.zeros(rows, dtype=np.int16)
+        self._margin = np.zeros(len(self.at) - 1)
+        self._hamming = space.loss_name == "hamming"
+        self._work *= q
+        self._stale = True
+
+    def _find_two_best(self):
+        if not self._hamming and self._stale:
+            self._over(
+                chain_steps.two_best, self.S, self.T, self.at, self.graph.k, self._best, self._second,
+                self._margin,
+            )  # fmt: skip
+            self._stale = False
+
+    def upper_bounds(self, Y):
+        self._find_two_best()
+        self._over(
+            chain_steps.upper_bounds, self.S, self.T, self.at, self.fresh, self.graph.neighbors, self.share,
+            self.inputs.starts, Y, self._hamming, self._best, self._second, self._margin, self.seed, self.Z,
+            self.known, self.bounds,
+        )  # fmt: skip
+
+    def _step(self, Y, eta, decay, pull, cross):
+        self._over(
+            chain_steps.update_predictors, self.S, self.A, self.T, *self.gram, self.at, self.graph.neighbors,
+            self.share, self.known, self.inputs.starts, Y, self.Z, self.start_scores, self._start_T, decay,
+            eta, pull, cross, self.square_norm,
+        )  # fmt: skip
+        self._stale = True
+
+    def update_outputs(self, Y, given, exact):
+        Y_new = Y.copy()
+        voting = (self.S, self.T, self.at, self.share, self.known, *self.voters, self.inputs.starts, given)
+        if self._hamming:
+            self._over(chain_steps.update_outputs_hamming, *voting, exact, self.Z, Y_new)
+            return Y_new
+        votes, vote_weight = self.Z, np.ones(len(self._margin))
+        if exact:
+            self._find_two_best()
+            votes, vote_weight = self._best, np.minimum(self._margin, 1.0)
+        self._over(chain_steps.update_outputs_zero_one, *voting, votes, vote_weight, Y_new)
+        return Y_new
+
+    def best_outputs(self, new, potentials, nearest, share):
+        paths = np.empty(len(potentials), dtype=np.int16)
+        over_chunks(
+            chain_steps.mean_paths, len(new), potentials, self.T, new.starts, nearest, share, paths,
+            n_jobs=self.n_jobs, work=float(potentials.size * len(self.space)),
+        )  # fmt: skip
+        return paths
+
+
+class SetEngine(Engine):
+    """Label sets: a row of S holds what each label adds."""
+
+    def __init__(self, space: LabelSets, *args: Any):
+        super().__init__(space, *args)
+        self.Z = np.full(self.A.shape, -1, dtype=np.int8)
+        self._best = np.zeros(self.A.shape, dtype=np.int8)
+        self._margin = np.zeros(len(self.A))
+        self._hamming = space.loss_name == "hamming"
+
+    def _find_two_best(self):
+        if not self._hamming:
+            self._over(set_steps.two_best, self.S, self.graph.k, self._best, self._margin)
+
+    def upper_bounds(self, Y):
+        self._find_two_best()
+        self._over(
+            set_steps.upper_bounds, self.S, self.fresh, self.graph.neighbors, self.share, Y, self._hamming,
+            self._best, self._margin, self.seed, self.Z, self.known, self.bounds,
+        )  # fmt: skip
+
+    def _step(self, Y, eta, decay, pull, cross):
+        self._over(
+            set_steps.update_predictors, self.S, self.A, self.gram[0], self.graph.neighbors, self.share,
+            self.known, Y, self.Z, self.start_scores, decay, eta, pull, cross, self.square_norm,
+        )  # fmt: skip
+
+    def update_outputs(self, Y, given, exact):
+        Y_new = Y.copy()
+        voting = (self.S, self.share, self.known, *self.voters, given)
+        if self._hamming:
+            self._over(set_steps.update_outputs_hamming, *voting, exact, self.Z, Y_new)
+            return Y_new
+        votes, vote_weight = self.Z, np.ones(len(self._margin))
+        if exact:
+            self._find_two_best()
+            votes, vote_weight = self._best, np.minimum(self._margin, 1.0)
+        self._over(set_steps.update_outputs_zero_one, *voting, votes, vote_weight, Y_new)
+        return Y_new
+
+    def best_outputs(self, new, potentials, nearest, share):
+        return (potentials > 0).astype(np.int8)
+
+
+def engine_for(space: OutputSpace) -> type[Engine]:
+    """The engine that runs a space."""
+    if isinstance(space, Sequences):
+        return ChainEngine
+    return SetEngine if isinstance(space, LabelSets) else ListedEngine

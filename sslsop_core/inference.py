@@ -1,0 +1,81 @@
+"""Inference on many points at once, under given scores: the best outputs, the best others, their scores.
+
+Scores S (tokens, q) are of every output (classes, leaves), tag or label; T (q, q) holds transition
+scores and matters to sequences only. Codes and `starts` are laid out as the spaces have it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from .chains import best_other, best_path, path_score
+from .labelsets import LabelSets
+from .sequences import Sequences
+from .spaces import OutputSpace
+
+
+def best_codes(space: OutputSpace, S: np.ndarray, T: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """The outputs of highest score."""
+    if isinstance(space, Sequences):
+        paths = np.empty(len(S), dtype=np.int16)
+        _best_paths(S, T.astype(S.dtype), starts, paths)
+        return paths
+    if isinstance(space, LabelSets):
+        return (S > 0).astype(np.int8)
+    return S.argmax(axis=1).astype(np.int32)
+
+
+def other_codes(
+    space: OutputSpace, S: np.ndarray, T: np.ndarray, starts: np.ndarray, codes: np.ndarray
+) -> np.ndarray:
+    """The outputs of highest score other than `codes`; `codes` themselves if there is no other."""
+    if isinstance(space, Sequences):
+        paths = np.empty(len(S), dtype=np.int16)
+        _other_paths(S, T.astype(S.dtype), starts, codes, paths)
+        return paths
+    if isinstance(space, LabelSets):
+        others = (S > 0).astype(np.int8)
+        same = np.flatnonzero((others == codes).all(axis=1))
+        least = np.abs(S[same]).argmin(axis=1)  # the flip that costs least
+        others[same, least] = 1 - others[same, least]
+        return others
+    if len(space) == 1:
+        return codes
+    masked = S.copy()
+    masked[np.arange(len(S)), codes] = -np.inf
+    return masked.argmax(axis=1).astype(np.int32)
+
+
+def code_scores(
+    space: OutputSpace, S: np.ndarray, T: np.ndarray, starts: np.ndarray, codes: np.ndarray
+) -> np.ndarray:
+    """The scores of the outputs `codes`, shape (n,)."""
+    if isinstance(space, Sequences):
+        values = np.empty(len(starts) - 1)
+        _path_scores(S, T.astype(S.dtype), starts, codes, values)
+        return values
+    if isinstance(space, LabelSets):
+        return np.einsum("ij,ij->i", S, codes)
+    return S[np.arange(len(S)), codes]
+
+
+@njit(nogil=True, cache=True)
+def _best_paths(U, T, starts, paths):
+    for i in range(len(starts) - 1):
+        rows = slice(starts[i], starts[i + 1])
+        best_path(U[rows], T, paths[rows])
+
+
+@njit(nogil=True, cache=True)
+def _other_paths(U, T, starts, codes, paths):
+    for i in range(len(starts) - 1):
+        rows = slice(starts[i], starts[i + 1])
+        best_other(U[rows], T, codes[rows], paths[rows])
+
+
+@njit(nogil=True, cache=True)
+def _path_scores(U, T, starts, codes, values):
+    for i in range(len(starts) - 1):
+        rows = slice(starts[i], starts[i + 1])
+        values[i] = path_score(U[rows], T, codes[rows])

@@ -1,0 +1,499 @@
+"""SSLSOP: Algorithms 1 and 2 of "Semi-supervised learning of local structured output predictors".
+
+Where the paper is silent, this is what happens:
+
+- A point is its own neighbor (`include_self=True`), so that it lies in at least one neighborhood.
+- Missing outputs start as `init` says. With "spread" an output is unknown, and left out of every sum,
+  until a neighborhood that knows something reaches it; sums are divided by the known share.
+- A point that no neighborhood reaches keeps the output `None`.
+- Ties go to the lowest output, except at w = 0, where z is drawn among the tied outputs.
+- A partly given output allows some outputs: the learned one is always among them. z is not
+  restricted: were it, a given output could never be violated and nothing would be learned.
+- Sequences are neighbors by the sum of their tokens, weighted by inverse document frequency if sparse.
+
+Ours and not the paper's: `output_step="exact"`, `weights="heat"`, `kernel="rbf"`, `scale="auto"`,
+`intercept`, `init="global"` and `anchor`. `SSLSOP.paper(space, ...)` is the paper's algorithm to the
+letter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from .door import check_inputs, check_training
+from .engine import Engine, Start, engine_for
+from .explain import Explanation, explain_new_point, explain_training_point
+from .inputs import Inputs, Matrix, tokens_of
+from .kernels import Kernel
+from .neighbors import Graph, Search, build_graph, given_graph, shares
+from .sequences import Sequences
+from .shared import SharedPredictor, train_shared
+from .spaces import Classes, ListedSpace, OutputSpace
+from .starts import nearest_start, random_start, shared_start, spread_start
+
+
+@dataclass(frozen=True, eq=False)
+class Iteration:
+    """What one turn of Algorithm 1 did.
+
+    Attributes
+    ----------
+    t : number of the turn, from 1.
+    objective : eq. 9 after the turn, over the neighborhoods reached.
+    n_changed : outputs that moved in this turn.
+    n_unreached : points without an output.
+    outputs : compact codes of all outputs after the turn, -1 where there is none.
+    """
+
+    t: int
+    objective: float
+    n_changed: int
+    n_unreached: int
+    outputs: np.ndarray
+
+
+CHOICES = {
+    "output_step": ("exact", "paper"),
+    "init": ("spread", "nearest", "global", "random"),
+    "weights": ("heat", "uniform"),
+    "kernel": ("linear", "rbf"),
+    "metric": ("euclidean", "cosine"),
+    "search": ("auto", "exact", "approximate"),
+}
+
+
+class SSLSOP(ClassifierMixin, BaseEstimator):
+    """Semi-supervised learning of local structured output predictors.
+
+    Learns a linear predictor w_i for the neighborhood N_i of every training point, together with the
+    missing outputs y_i, by alternating descent on
+
+        sum_i { 1/k sum_{j in N_i} max_y' [ w_i.(Phi(x_j,y') - Phi(x_j,y_j)) + Delta(y_j,y') ] + C/2 |w_i|^2 }
+
+    with the given outputs held fixed (eq. 9). A new point is predicted by the mean score of the
+    predictors of its k nearest training points (eq. 21).
+
+    Parameters
+    ----------
+    space : output space; None infers `Classes` from y.
+    k : size of a neighborhood, the point itself included if `include_self`.
+    C : weight of |w_i|^2. Larger means simpler predictors: the opposite of most SVM libraries.
+    eta : step size, or "auto" for 1 / (C t).
+    max_iter : T, the largest number of iterations.
+    output_step : "exact" minimises eq. 9 over each output; "paper" is eq. 16, which holds z fixed.
+    init : how missing outputs start. "spread": unknown until a neighborhood that knows something
+        reaches them; "nearest": that of the nearest labelled point; "global": predicted by a structural
+        SVM on the labelled points, from which every w_i starts too; "random".
+    weights : "uniform", or "heat": a neighbor at distance d counts exp(-d^2/h), with h the median squared
+        distance to the 10th neighbor.
+    kernel : "linear" or "rbf", exp(-gamma |x - x'|^2).
+    gamma : number, or "auto" for 1/h.
+    intercept : whether predictors have a constant term.
+    scale : divides the linear kernel; "auto" is the mean of |x|^2, so that `eta` does not depend on units.
+    anchor : with init="global", pull every w_i towards the shared start in place of zero.
+    metric : "euclidean" or "cosine", the distance that defines neighborhoods.
+    search : "exact", "approximate" (nearest-neighbor descent) or "auto" by size.
+    include_self : whether a point belongs to its own neighborhood.
+    tol : stop when no output moved and the objective moved by less than this share of itself.
+    n_jobs : threads; the result does not depend on it.
+    random_state : seed of all draws.
+
+    Attributes
+    ----------
+    outputs_ : outputs of the training points, given or learned, None where not reached.
+    history_ : one `Iteration` per turn.
+    n_iter_, stop_reason_ : turns taken; why the last run ended: "converged", "max_iter" or "interrupted".
+    space_, classes_, n_features_in_, k_ : what was used.
+    graph_ : the neighborhoods, a `Graph`.
+
+    Examples
+    --------
+    >>> from sslsop_core import SSLSOP
+    >>> X = [[0.0, 1.0], [0.1, 1.0], [0.2, 1.1], [3.0, 0.0], [3.1, 0.1], [3.2, 0.0]]
+    >>> model = SSLSOP(k=3).fit(X, ["a", None, None, "b", None, None])
+    >>> model.outputs_.tolist()
+    ['a', 'a', 'a', 'b', 'b', 'b']
+    >>> model.predict([[0.3, 0.9], [2.9, 0.2]]).tolist()
+    ['a', 'b']
+    """
+
+    history_: list[Iteration]
+    _engine: Engine
+    _given: np.ndarray
+    _Y: np.ndarray
+
+    def __init__(
+        self,
+        space: OutputSpace | None = None,
+        *,
+        k: int = 15,
+        C: float = 0.01,
+        eta: float | str = 5.0,
+        max_iter: int = 50,
+        output_step: str = "exact",
+        init: str = "spread",
+        weights: str = "heat",
+        kernel: str = "linear",
+        gamma: float | str = "auto",
+        intercept: bool = False,
+        scale: float | str = "auto",
+        anchor: bool = False,
+        metric: str = "euclidean",
+        search: str = "auto",
+        include_self: bool = True,
+        tol: float = 1e-4,
+        n_jobs: int | None = None,
+        random_state: Any = 0,
+    ):
+        self.space = space
+        self.k = k
+        self.C = C
+        self.eta = eta
+        self.max_iter = max_iter
+        self.output_step = output_step
+        self.init = init
+        self.weights = weights
+        self.kernel = kernel
+        self.gamma = gamma
+        self.intercept = intercept
+        self.scale = scale
+        self.anchor = anchor
+        self.metric = metric
+        self.search = search
+        self.include_self = include_self
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @classmethod
+    def paper(cls, space: OutputSpace | None = None, **parameters: Any) -> SSLSOP:
+        """The paper's algorithm to the letter: eq. 16, uniform weights, plain inner products."""
+        letter: dict[str, Any] = {"output_step": "paper", "weights": "uniform", "scale": 1.0}
+        return cls(space, **(letter | {"kernel": "linear", "intercept": False} | parameters))
+
+    # --- Algorithm 1 -------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, *, neighbors: Any = None) -> SSLSOP:
+        """Learn the local predictors and the missing outputs.
+
+        Parameters
+        ----------
+        X : (n, d) array or CSR matrix; for sequences a list of n (length, d) arrays or CSR matrices.
+        y : n outputs, None where missing.
+        neighbors : optional table of neighbors, (n, k) indices or a pair (indices, distances).
+        """
+        for _ in self.iter_fit(X, y, neighbors=neighbors):
+            pass
+        return self
+
+    def iter_fit(self, X: Any, y: Any, *, neighbors: Any = None) -> Iterator[Iteration]:
+        """Run Algorithm 1, yielding an `Iteration` after each turn.
+
+        Between turns the model is whole: it predicts, explains, saves and resumes, also when the
+        caller never comes back.
+        """
+        self._check_parameters()
+        self._start(X, y, neighbors)
+        yield from self._iterate(self.max_iter)
+
+    def resume(self, extra_iter: int = 20) -> SSLSOP:
+        """Go on from where the last run stopped; the same as one longer run."""
+        for _ in self.iter_resume(extra_iter):
+            pass
+        return self
+
+    def iter_resume(self, extra_iter: int = 20) -> Iterator[Iteration]:
+        """`resume`, yielding an `Iteration` after each turn."""
+        check_is_fitted(self, "history_")
+        if self.stop_reason_ != "converged":  # one longer run would have stopped there too
+            yield from self._iterate(extra_iter)
+
+    def relabel(self, changes: Mapping[int, Any]) -> SSLSOP:
+        """Give points an output or, with None, take it away; `resume` goes on from there.
+
+        An output taken away stays as it is until the next turn, which is free to move it.
+        """
+        check_is_fitted(self, "history_")
+        starts = self._engine.inputs.starts
+        given, Y = self._given.copy(), self._Y.copy()
+        for i, output in changes.items():
+            if not 0 <= i < len(starts) - 1:
+                raise ValueError(f"changes must name points 0 to {len(starts) - 2}; got {i}.")
+            own = tokens_of(starts, np.array([i]))[0] if isinstance(self.space_, Sequences) else [i]
+            given[own] = self.space_.encode([output], np.array([0, len(own)]))
+            Y[own] = self.space_.agree(Y[own], given[own])
+        if given.max() < 0:
+            raise ValueError("changes would leave no output to learn from; keep at least one.")
+        self._given, self._Y = given, Y
+        self.stop_reason_ = "interrupted"
+        return self
+
+    def _start(self, X: Any, y: Any, neighbors: Any) -> None:
+        """Everything before the first turn: neighborhoods, kernel, starts."""
+        space, inputs, given = check_training(self, X, y, self.space)
+        self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        self.space_ = space
+        self._idf = _inverse_frequencies(inputs)
+        self._search = self._make_search(inputs)
+        if neighbors is None:
+            graph = build_graph(self._search, self.k, self.include_self)
+        else:
+            graph = given_graph(neighbors, len(inputs), len(inputs))
+        kernel = self._make_kernel(inputs, graph)
+        share = shares(graph.distances, self.weights, graph.bandwidth)
+        self._given = given
+        self._Y, self._shared = self._first_outputs(inputs, kernel)
+        self._engine = engine_for(space)(
+            space, inputs, graph, share, kernel, self._shared_start(inputs), self._seed, self.n_jobs
+        )
+        self.history_ = []
+        self.n_iter_ = 0
+        self.stop_reason_ = "interrupted"
+
+    def _first_outputs(self, inputs: Inputs, kernel: Kernel) -> tuple[np.ndarray, SharedPredictor | None]:
+        space, given = self.space_, self._given
+        if self.init == "spread":
+            return spread_start(space, given, inputs.starts, self._seed), None
+        if self.init == "random":
+            return random_start(space, given, inputs.starts, self._seed), None
+        labeled = np.flatnonzero(space.complete(given, inputs.starts))
+        if len(labeled) == 0:
+            raise ValueError(
+                f'init="{self.init}" learns from completely given outputs, and all are given only in part; '
+                'use init="spread".'
+            )
+        if self.init == "nearest":
+            return nearest_start(space, given, inputs, self._search.points, self.n_jobs), None
+        shared = train_shared(space, inputs, given, labeled, kernel, self._seed)
+        return shared_start(space, given, inputs, shared.scores(space, inputs), shared), shared
+
+    def _shared_start(self, inputs: Inputs) -> Start | None:
+        if self._shared is None:
+            return None
+        weights = self._shared.weights
+        scores = self._shared.scores(self.space_, inputs)
+        return Start(scores, float(np.sum(weights.W**2)), weights.T, self.anchor)
+
+    def _make_kernel(self, inputs: Inputs, graph: Graph) -> Kernel:
+        if self.kernel == "rbf":
+            return Kernel(1 / graph.bandwidth if self.gamma == "auto" else float(self.gamma), self.intercept)
+        scale = float(inputs.square_norms.mean()) if self.scale == "auto" else float(self.scale)
+        return Kernel(None, self.intercept, scale if scale > 0 else 1.0)
+
+    def _iterate(self, turns: int) -> Iterator[Iteration]:
+        engine, space = self._engine, self.space_
+        starts, exact = engine.inputs.starts, self.output_step == "exact"
+        engine.upper_bounds(self._Y)
+        before = engine.objective(self.C)
+        self.stop_reason_ = "interrupted"
+        for t in range(self.n_iter_ + 1, self.n_iter_ + turns + 1):
+            engine.update_predictors(self._Y, self._eta(t), self.C)
+            Y, Y_old = engine.update_outputs(self._Y, self._given, exact), self._Y
+            engine.upper_bounds(Y)
+            value = engine.objective(self.C)
+            if not np.isfinite(value):
+                raise ValueError(
+                    f"The objective is not finite after {t} iterations; lower eta or scale the features."
+                )
+            self._Y, self.n_iter_ = Y, t
+            n_changed = int(space.changed(Y, Y_old, starts).sum())
+            n_unreached = int((~space.known(Y, starts)).sum())
+            self.history_.append(Iteration(t, value, n_changed, n_unreached, _compact(Y, len(space))))
+            settled = n_changed == 0 and abs(before - value) <= self.tol * abs(before)
+            before = value
+            if settled:
+                self.stop_reason_ = "converged"
+            yield self.history_[-1]
+            if settled:
+                return
+        self.stop_reason_ = "max_iter"
+
+    def _eta(self, t: int) -> float:
+        return 1.0 / (self.C * t) if self.eta == "auto" else float(self.eta)
+
+    def _make_search(self, inputs: Inputs) -> Search:
+        return Search(self._points(inputs), self.metric, self.search, self.n_jobs, self._seed)
+
+    def _points(self, inputs: Inputs) -> Matrix:
+        """One vector per input, by which neighbors are found."""
+        points = inputs.sums()
+        return points if self._idf is None else (points @ sp.diags(self._idf, format="csr")).tocsr()
+
+    # --- what was learned ----------------------------------------------------------------------------
+
+    @property
+    def outputs_(self) -> Any:
+        check_is_fitted(self, "history_")
+        return self._outside(self._Y, self._engine.inputs.starts)
+
+    @property
+    def graph_(self) -> Graph:
+        check_is_fitted(self, "history_")
+        return self._engine.graph
+
+    @property
+    def k_(self) -> int:
+        return self.graph_.k
+
+    @property
+    def classes_(self) -> np.ndarray:
+        check_is_fitted(self, "history_")
+        return _array(list(self.space_.names))
+
+    def _outside(self, codes: np.ndarray, starts: np.ndarray) -> Any:
+        """Outputs as the user writes them: an array for classes and leaves, else a list."""
+        outputs = self.space_.decode(codes, starts)
+        return _array(outputs) if isinstance(self.space_, ListedSpace) else outputs
+
+    # --- Algorithm 2 -------------------------------------------------------------------------------
+
+    def predict(self, X: Any, *, neighbors: Any = None) -> Any:
+        """Outputs of new points (eq. 21); None where no predictor nearby has learned anything."""
+        new, nearest, share = self._nearest(X, neighbors)
+        codes = self._engine.best_outputs(new, self._potentials(new, nearest, share), nearest, share)
+        outputs = self._outside(codes, new.starts)
+        unreached = np.flatnonzero(self._engine.fresh[nearest].all(axis=1))
+        if len(unreached):
+            outputs = outputs.astype(object) if isinstance(outputs, np.ndarray) else outputs
+            for i in unreached:
+                outputs[i] = None
+        return outputs
+
+    @available_if(lambda self: not isinstance(self.space, Sequences))
+    def decision_function(self, X: Any, *, neighbors: Any = None) -> np.ndarray:
+        """Mean score of every class, leaf or label, shape (n, q); for two classes the difference, (n,)."""
+        scores = self._potentials(*self._nearest(X, neighbors))
+        if isinstance(self.space_, Classes) and scores.shape[1] == 2:
+            return scores[:, 1] - scores[:, 0]
+        return scores
+
+    def _nearest(self, X: Any, neighbors: Any) -> tuple[Inputs, np.ndarray, np.ndarray]:
+        """New inputs, their nearest training points and the share of each."""
+        check_is_fitted(self, "history_")
+        new = check_inputs(self, X, self.space_, reset=False)
+        engine = self._engine
+        if sp.issparse(new.rows) != sp.issparse(engine.inputs.rows):
+            rows = engine.inputs.rows
+            new = Inputs(sp.csr_matrix(new.rows) if sp.issparse(rows) else new.rows.toarray(), new.starts)
+        new = Inputs(new.rows.astype(engine.dtype, copy=False), new.starts)
+        if neighbors is None:
+            distances, nearest = self._search.of(self._points(new), engine.graph.k)
+        else:
+            table = given_graph(neighbors, len(new), len(engine.inputs))
+            distances, nearest = table.distances, table.neighbors
+        share = shares(distances, self.weights, engine.graph.bandwidth)
+        return new, nearest, share.astype(engine.dtype)
+
+    def _potentials(self, new: Inputs, nearest: np.ndarray, share: np.ndarray) -> np.ndarray:
+        start_scores = None if self._shared is None else self._shared.scores(self.space_, new)
+        return self._engine.potentials(new, nearest, share, start_scores)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """1 - average loss (eq. 28); the accuracy for classes."""
+        new = check_inputs(self, X, self.space_, reset=False)
+        true = self.space_.encode(list(y), new.starts)
+        predicted = self.space_.encode(list(self.predict(X)), new.starts)
+        return float(1 - np.average(self.space_.losses(true, predicted, new.starts), weights=sample_weight))
+
+    # --- why -----------------------------------------------------------------------------------------
+
+    def explain(self, point: Any, *, neighbors: Any = None) -> Explanation:
+        """Why a point has its output: who voted, how, and which labelled points it comes from.
+
+        Parameters
+        ----------
+        point : index of a training point, or the input of a new one.
+        """
+        check_is_fitted(self, "history_")
+        if isinstance(point, Integral):
+            last = len(self._engine.inputs) - 1
+            if not 0 <= int(point) <= last:
+                raise ValueError(f"point must be an index from 0 to {last}; got {point}.")
+            return explain_training_point(self._engine, self._Y, self._given, int(point))
+        X = [point] if isinstance(self.space_, Sequences) or not sp.issparse(point) else point
+        new, nearest, share = self._nearest(X, neighbors)
+        codes = self._engine.best_outputs(new, self._potentials(new, nearest, share), nearest, share)
+        return explain_new_point(self._engine, self._Y, self._given, new, codes, nearest[0], share[0])
+
+    # --- keeping -------------------------------------------------------------------------------------
+
+    def save(self, path: str | Path) -> None:
+        """Write the model to a `.sslsop` file; `load_model` reads it back."""
+        from .modelfile import save_model
+
+        save_model(self, path)
+
+    # --- the door ------------------------------------------------------------------------------------
+
+    def _check_parameters(self) -> None:
+        if self.space is not None and not isinstance(self.space, OutputSpace):
+            raise ValueError(
+                f"space must be an output space, Classes([...]) say, or None; got {self.space!r}."
+            )
+        for name, choices in CHOICES.items():
+            if getattr(self, name) not in choices:
+                listed = ", ".join(f'"{choice}"' for choice in choices)
+                raise ValueError(f"{name} must be one of {listed}; got {getattr(self, name)!r}.")
+        for name in ("k", "max_iter"):
+            value = getattr(self, name)
+            if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+                raise ValueError(f"{name} must be a whole number of at least 1; got {value!r}.")
+        _check_number("C", self.C, least=0.0)
+        _check_number("tol", self.tol, least=0.0)
+        for name in ("eta", "gamma", "scale"):
+            if getattr(self, name) != "auto":
+                _check_number(name, getattr(self, name), least=0.0, strictly=True, auto=True)
+        if self.eta == "auto" and self.C == 0:
+            raise ValueError('eta="auto" is 1 / (C t) and needs C > 0; got C=0. Give eta as a number.')
+        if self.eta != "auto" and float(self.eta) * self.C > 1:
+            raise ValueError(
+                f"eta * C must be at most 1, or predictors overshoot zero; got eta={self.eta}, C={self.C}. "
+                "Lower one of them."
+            )
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _check_number(name: str, value: Any, least: float, strictly: bool = False, auto: bool = False) -> None:
+    sound = isinstance(value, Real) and not isinstance(value, bool) and np.isfinite(float(value))
+    if not sound or value < least or (strictly and value == least):
+        rule = f"a finite number {'above' if strictly else 'of at least'} {least:g}"
+        hint = ' or "auto"' if auto else ""
+        raise ValueError(f"{name} must be {rule}{hint}; got {value!r}.")
+
+
+def _inverse_frequencies(inputs: Inputs) -> np.ndarray | None:
+    """Inverse document frequencies of sparse token features, where sequences are the documents."""
+    if not sp.issparse(inputs.rows) or len(inputs) == inputs.rows.shape[0]:
+        return None
+    return TfidfTransformer().fit(inputs.sums()).idf_.astype(inputs.rows.dtype)
+
+
+def _compact(codes: np.ndarray, q: int) -> np.ndarray:
+    """The codes in the smallest integers that hold q of them and -1."""
+    return codes.astype(np.int8 if q <= 127 else np.int16 if q <= 32767 else np.int32)
+
+
+def _array(outputs: list[Any]) -> np.ndarray:
+    """An array of the outputs' own type if they share one, of objects otherwise."""
+    kinds = {type(output) for output in outputs}
+    if len(kinds) == 1 and kinds <= {int, float, str, bool}:
+        return np.array(outputs)
+    array = np.empty(len(outputs), dtype=object)
+    array[:] = outputs
+    return array

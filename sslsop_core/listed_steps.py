@@ -1,0 +1,152 @@
+"""Compiled steps for outputs that can be listed (classes and tree leaves).
+
+Every kernel takes a range lo..hi of its first index, neighborhoods or points, and writes only
+there. Pairs p = i * k + r stand for the neighbor r of neighborhood i; S[p] holds the scores of all q
+outputs for that neighbor under w_i, A[p] its coefficients, so that w_i = sum_r x_r (x) e(.) A[p].
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from .drawing import draw
+
+
+@njit(nogil=True, cache=True)
+def upper_bounds(lo, hi, S, fresh, neighbors, share, Y, losses, zero_one, seed, Z, known, value):
+    """z (eq. 7), the known share and the mean bound (eq. 6) of neighborhoods lo..hi."""
+    k, q = neighbors.shape[1], S.shape[1]
+    for i in range(lo, hi):
+        known[i] = 0.0
+        value[i] = 0.0
+        for r in range(k):
+            p = i * k + r
+            y = Y[neighbors[i, r]]
+            if y < 0:
+                Z[p] = -1
+                continue
+            z, best, ties = 0, -np.inf, 0
+            for other in range(q):
+                loss = 1.0 * (other != y) if zero_one else losses[y, other]
+                augmented = S[p, other] + loss
+                if augmented > best:
+                    z, best, ties = other, augmented, 1
+                elif fresh[i] and augmented == best:
+                    # w = 0: every tied output is as good; keep each with equal chance.
+                    ties += 1
+                    if draw(seed, p, ties, ties) == 0:
+                        z = other
+            Z[p] = z
+            known[i] += share[i, r]
+            value[i] += share[i, r] * (best - S[p, y])
+        if known[i] > 0:
+            value[i] /= known[i]
+
+
+@njit(nogil=True, cache=True)
+def update_predictors(
+    lo, hi, S, A, G, neighbors, share, known, Y, Z, common, zero_one, start, decay, eta, pull, cross,
+    square_norm,
+):  # fmt: skip
+    """The step of eq. 12 on the predictors of neighborhoods lo..hi, and <A, S + cross S_0> after it.
+
+    A violated constraint adds eta * share * G[:, r] to the scores of y and takes it from those of z;
+    for a tree an output shares its path with others: common[y, y'] = e(y).e(y').
+    """
+    k, q = neighbors.shape[1], S.shape[1]
+    with_start = len(start) > 0
+    for i in range(lo, hi):
+        if known[i] == 0:
+            continue
+        for r in range(k):
+            p = i * k + r
+            for y in range(q):
+                S[p, y] *= decay
+                A[p, y] *= decay
+                if pull > 0:
+                    S[p, y] += pull * start[neighbors[i, r], y]
+        for r in range(k):
+            p = i * k + r
+            y, z = Y[neighbors[i, r]], Z[p]
+            if y < 0 or y == z:
+                continue
+            step = eta * share[i, r] / known[i]
+            A[p, y] += step
+            A[p, z] -= step
+            row = i * k * k + r * k
+            for s in range(k):
+                change = step * G[row + s]
+                if zero_one:
+                    S[i * k + s, y] += change
+                    S[i * k + s, z] -= change
+                else:
+                    for other in range(q):
+                        S[i * k + s, other] += change * (common[y, other] - common[z, other])
+        total = 0.0
+        for r in range(k):
+            p = i * k + r
+            for y in range(q):
+                total += A[p, y] * S[p, y]
+                if with_start:
+                    total += cross * A[p, y] * start[neighbors[i, r], y]
+        square_norm[i] = total
+
+
+@njit(nogil=True, cache=True)
+def _add_exact(cost, scores, weight, losses, zero_one):
+    """Add the bound (eq. 6) that each output y would have under one voter."""
+    q = len(cost)
+    if not zero_one:
+        for y in range(q):
+            best = -np.inf
+            for other in range(q):
+                best = max(best, scores[other] + losses[y, other])
+            cost[y] += weight * (best - scores[y])
+        return
+    # 0-1 loss: only the best output and its margin over the second matter.
+    best, first, second = 0, -np.inf, -np.inf
+    for y in range(q):
+        if scores[y] > first:
+            best, first, second = y, scores[y], first
+        elif scores[y] > second:
+            second = scores[y]
+    for y in range(q):
+        if y == best:
+            cost[y] += weight * max(0.0, 1.0 - (first - second))
+        else:
+            cost[y] += weight * (first + 1.0 - scores[y])
+
+
+@njit(nogil=True, cache=True)
+def update_outputs(
+    lo, hi, S, share, known, voter_starts, voters, given, groups, losses, zero_one, exact, Z, Y_new
+):
+    """The outputs of points lo..hi: eq. 16 with z held fixed, or the exact minimiser of eq. 9."""
+    k, q = share.shape[1], S.shape[1]
+    cost = np.empty(q)
+    for i in range(lo, hi):
+        if 0 <= given[i] < q:
+            Y_new[i] = given[i]
+            continue
+        cost[:] = 0.0
+        reached = False
+        for v in range(voter_starts[i], voter_starts[i + 1]):
+            p = voters[v]
+            if known[p // k] == 0:
+                continue
+            reached = True
+            weight = share[p // k, p % k]
+            if exact:
+                _add_exact(cost, S[p], weight, losses, zero_one)
+                continue
+            for y in range(q):
+                cost[y] -= weight * S[p, y]
+                if Z[p] >= 0:  # a point reached for the first time has no z: it takes eq. 21
+                    cost[y] += weight * (1.0 * (y != Z[p]) if zero_one else losses[y, Z[p]])
+        if reached:
+            best = np.inf
+            for y in range(q):
+                if cost[y] < best and (given[i] < 0 or groups[given[i] - q, y]):
+                    best = cost[y]
+                    Y_new[i] = y

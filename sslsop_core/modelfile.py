@@ -1,0 +1,304 @@
+"""Model files: safetensors with a versioned JSON header. Nothing in them can run, nothing is trusted.
+
+A file holds what Algorithm 2, `explain` and `resume` need: the training inputs, the neighborhoods, the
+coefficients, the outputs and the history. Scores and Gram blocks are computed again when asked for.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
+
+from .engine import ChainEngine, engine_for
+from .inputs import Inputs
+from .kernels import Kernel
+from .labelsets import LabelSets
+from .learner import SSLSOP, Iteration
+from .neighbors import Graph
+from .sequences import Sequences
+from .shared import SharedPredictor
+from .spaces import Classes, ListedSpace, OutputSpace, TreeLeaves
+from .ssvm import Weights
+
+VERSION = 1
+
+
+def save_model(model: SSLSOP, path: str | Path) -> None:
+    """Write the model; an existing file is replaced only once the new one is complete."""
+    path = Path(path)
+    data = dump_model(model)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def dump_model(model: SSLSOP) -> bytes:
+    """The bytes of a model file."""
+    engine = model._engine
+    shared, kernel = model._shared, engine.kernel
+    parameters = model.get_params(deep=False)
+    header = {
+        "space": engine.space.spec(),
+        "parameters": {k: v for k, v in parameters.items() if k not in ("space", "n_jobs", "random_state")},
+        "inferred": model.space is None,
+        "seed": model._seed,
+        "kernel": {"gamma": kernel.gamma, "intercept": kernel.intercept, "scale": kernel.scale},
+        "bandwidth": engine.graph.bandwidth,
+        "start_weight": engine.start_weight,
+        "stop_reason": model.stop_reason_,
+        "n_features": engine.inputs.d,
+    }
+    tensors = {
+        "starts": engine.inputs.starts,
+        "neighbors": engine.graph.neighbors,
+        "distances": engine.graph.distances,
+        "share": engine.share,
+        "coefficients": engine.A,
+        "fresh": engine.fresh,
+        "square_norm": engine.square_norm,
+        "given": model._given,
+        "outputs": model._Y,
+        **_pack_rows("rows", engine.inputs.rows),
+        **_pack_history(model.history_),
+    }
+    if isinstance(engine, ChainEngine):
+        tensors["transitions"] = engine.T
+    if model._idf is not None:
+        tensors["idf"] = model._idf
+    if shared is not None:
+        tensors |= {"shared.W": shared.weights.W, "shared.T": shared.weights.T}
+        if shared.support is not None and shared.whiten is not None:
+            tensors |= _pack_rows("support", shared.support.rows) | {"shared.whiten": shared.whiten}
+    metadata = {"format": "sslsop", "version": str(VERSION), "model": json.dumps(header)}
+    return save({name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}, metadata)
+
+
+def load_model(source: str | Path | bytes) -> SSLSOP:
+    """Read a model file, given as a path or as its bytes.
+
+    Raises
+    ------
+    ValueError : if the file is not a whole, sound model file of a version this library knows.
+    """
+    data = source if isinstance(source, bytes) else Path(source).read_bytes()
+    try:
+        header, tensors = _open(data)
+        return _restore(header, _Tensors(tensors))
+    except (
+        SafetensorError,
+        LookupError,
+        TypeError,
+        AttributeError,
+        ArithmeticError,
+        RecursionError,
+    ) as error:
+        raise ValueError(f"The model file is damaged: {type(error).__name__}: {error}.") from error
+
+
+def _open(data: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Header and tensors; the lengths a file claims are checked against its size before use."""
+    if len(data) < 8 or (length := int.from_bytes(data[:8], "little")) > len(data) - 8:
+        raise ValueError("The model file is cut short, or is not a model file.")
+    try:
+        metadata = json.loads(data[8 : 8 + length]).get("__metadata__", {})
+    except (ValueError, AttributeError) as error:
+        raise ValueError("This is not a model file.") from error
+    if metadata.get("format") != "sslsop":
+        raise ValueError("This is not a SSLSOP model file, though it has the same container.")
+    version = metadata.get("version", "")
+    if not version.isdigit() or int(version) > VERSION:
+        raise ValueError(f"The model file has version {version!r}; this library reads {VERSION}. Upgrade it.")
+    return json.loads(metadata["model"]), load(data)
+
+
+class _Tensors:
+    """Tensors of a file, handed out only in the shape and range that the reader expects."""
+
+    def __init__(self, tensors: dict[str, np.ndarray]):
+        self._tensors = tensors
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._tensors
+
+    def numbers(self, name: str, *shape: int | None) -> np.ndarray:
+        tensor = self._shaped(name, shape)
+        if tensor.dtype.kind != "f" or not np.isfinite(tensor).all():
+            raise ValueError(f"The model file is damaged: {name} must hold finite numbers.")
+        return tensor
+
+    def integers(self, name: str, low: int, high: int, *shape: int | None) -> np.ndarray:
+        """Integers in low..high-1; compiled loops use them as indices without another check."""
+        tensor = self._shaped(name, shape)
+        if tensor.dtype.kind not in "iu" or (tensor.size and (tensor.min() < low or tensor.max() >= high)):
+            raise ValueError(f"The model file is damaged: {name} must hold integers in {low}..{high - 1}.")
+        return tensor
+
+    def flags(self, name: str, *shape: int | None) -> np.ndarray:
+        tensor = self._shaped(name, shape)
+        if tensor.dtype != np.bool_:
+            raise ValueError(f"The model file is damaged: {name} must hold true or false.")
+        return tensor
+
+    def offsets(self, name: str, least: int) -> np.ndarray:
+        """Offsets from 0 that grow by at least `least`."""
+        tensor = self._shaped(name, (None,)).astype(np.int64)
+        if len(tensor) < 2 or tensor[0] != 0 or np.any(np.diff(tensor) < least):
+            raise ValueError(f"The model file is damaged: {name} must be increasing offsets.")
+        return tensor
+
+    def _shaped(self, name: str, shape: tuple[int | None, ...]) -> np.ndarray:
+        tensor = self._tensors[name]
+        sound = len(tensor.shape) == len(shape) and all(
+            want is None or have == want for have, want in zip(tensor.shape, shape, strict=True)
+        )
+        if not sound:
+            raise ValueError(f"The model file is damaged: {name} has shape {tensor.shape}, not {shape}.")
+        return tensor
+
+    def matrix(self, name: str, d: int) -> Any:
+        """A dense or CSR matrix of d columns, as `_pack_rows` wrote it."""
+        if name in self:
+            return np.ascontiguousarray(self.numbers(name, None, d))
+        data = self.numbers(f"{name}.data", None)
+        indices = self.integers(f"{name}.indices", 0, d, len(data)).astype(np.int32)
+        indptr = self.offsets(f"{name}.indptr", 0).astype(np.int32)
+        if indptr[-1] != len(data):
+            raise ValueError(f"The model file is damaged: {name}.indptr does not fit the data.")
+        return sp.csr_matrix((data, indices, indptr), shape=(len(indptr) - 1, d))
+
+
+def _pack_rows(name: str, rows: Any) -> dict[str, np.ndarray]:
+    if sp.issparse(rows):
+        return {f"{name}.data": rows.data, f"{name}.indices": rows.indices, f"{name}.indptr": rows.indptr}
+    return {name: rows}
+
+
+def _pack_history(history: list[Iteration]) -> dict[str, np.ndarray]:
+    if not history:
+        return {}
+    return {
+        "history.objective": np.array([turn.objective for turn in history]),
+        "history.counts": np.array([(turn.n_changed, turn.n_unreached) for turn in history], dtype=np.int64),
+        "history.outputs": np.stack([turn.outputs for turn in history]),
+    }
+
+
+def _restore(header: dict[str, Any], tensors: _Tensors) -> SSLSOP:
+    space = space_from_spec(header["space"])
+    model = SSLSOP(
+        None if header["inferred"] else space, random_state=int(header["seed"]), **header["parameters"]
+    )
+    model._check_parameters()
+    q, d = len(space), int(header["n_features"])
+    inputs = Inputs(tensors.matrix("rows", d), tensors.offsets("starts", 1))
+    n, tokens = len(inputs), inputs.rows.shape[0]
+    if inputs.starts[-1] != tokens or (n != tokens and not isinstance(space, Sequences)):
+        raise ValueError("The model file is damaged: starts do not fit the rows.")
+    neighbors = np.ascontiguousarray(tensors.integers("neighbors", 0, n, n, None), dtype=np.int32)
+    distances = tensors.numbers("distances", *neighbors.shape)
+    graph = Graph(neighbors, distances, _positive(header["bandwidth"]))
+    kernel = _kernel(header["kernel"])
+
+    model.space_, model.n_features_in_ = space, d
+    model._seed = int(header["seed"])
+    model._idf = tensors.numbers("idf", d) if "idf" in tensors else None
+    groups = len(space.groups) if isinstance(space, ListedSpace) else 0
+    model._given = _codes(space, tensors, "given", inputs, groups)
+    model._Y = _codes(space, tensors, "outputs", inputs, 0)
+    model._shared = _shared(space, tensors, kernel, d)
+    model.history_ = _history(space, tensors, model._Y.shape)
+    model.n_iter_ = len(model.history_)
+    model.stop_reason_ = str(header["stop_reason"])
+    model._search = model._make_search(inputs)
+    share = tensors.numbers("share", *neighbors.shape)
+    engine = engine_for(space)(
+        space, inputs, graph, share, kernel, model._shared_start(inputs), model._seed, model.n_jobs
+    )
+    engine.A = np.ascontiguousarray(tensors.numbers("coefficients", *engine.A.shape), dtype=engine.dtype)
+    engine.fresh = tensors.flags("fresh", n)
+    engine.square_norm = tensors.numbers("square_norm", n)
+    engine.start_weight = float(header["start_weight"])
+    if isinstance(engine, ChainEngine):
+        engine.T = np.ascontiguousarray(tensors.numbers("transitions", n, q, q), dtype=engine.dtype)
+    model._engine = engine
+    return model
+
+
+def space_from_spec(spec: dict[str, Any]) -> OutputSpace:
+    """The space that `OutputSpace.spec` described."""
+    names = spec["names"]
+    if spec["kind"] == "tree":
+        space: OutputSpace = TreeLeaves(dict(spec["edges"]))
+    elif spec["kind"] == "sequences":
+        space = Sequences(names, spec["loss"])
+    elif spec["kind"] == "labelsets":
+        space = LabelSets(names, spec["loss"])
+    elif spec["kind"] == "classes":
+        space = Classes(names)
+    else:
+        raise ValueError(f"Unknown kind of output space: {spec['kind']!r}.")
+    if list(space.names) != names:
+        raise ValueError("The model file is damaged: the names of the outputs do not fit its tree.")
+    return space
+
+
+def _positive(value: Any) -> float:
+    if not np.isfinite(float(value)) or float(value) <= 0:
+        raise ValueError(f"The model file is damaged: {value!r} must be a positive number.")
+    return float(value)
+
+
+def _kernel(spec: dict[str, Any]) -> Kernel:
+    gamma = None if spec["gamma"] is None else _positive(spec["gamma"])
+    return Kernel(gamma, bool(spec["intercept"]), _positive(spec["scale"]))
+
+
+def _codes(space: OutputSpace, tensors: _Tensors, name: str, inputs: Inputs, extra: int) -> np.ndarray:
+    """Codes in the layout of the space; `extra` of them beyond the outputs (groups of a tree)."""
+    if isinstance(space, Sequences):
+        return tensors.integers(name, -1, len(space), inputs.rows.shape[0]).astype(np.int16)
+    if isinstance(space, LabelSets):
+        return tensors.integers(name, -1, 2, len(inputs), len(space)).astype(np.int8)
+    return tensors.integers(name, -1, len(space) + extra, len(inputs)).astype(np.int32)
+
+
+def _shared(space: OutputSpace, tensors: _Tensors, kernel: Kernel, d: int) -> SharedPredictor | None:
+    if "shared.W" not in tensors:
+        return None
+    q = len(space)
+    p = space.embedding.shape[1] if isinstance(space, ListedSpace) else q
+    T = tensors.numbers("shared.T", q, q)
+    if kernel.gamma is None:
+        return SharedPredictor(kernel, Weights(tensors.numbers("shared.W", d + kernel.intercept, p), T))
+    rows = tensors.matrix("support", d)
+    support = Inputs(rows, np.arange(rows.shape[0] + 1, dtype=np.int64))
+    whiten = tensors.numbers("shared.whiten", len(support), None)
+    weights = Weights(tensors.numbers("shared.W", whiten.shape[1], p), T)
+    return SharedPredictor(kernel, weights, support, whiten)
+
+
+def _history(space: OutputSpace, tensors: _Tensors, shape: tuple[int, ...]) -> list[Iteration]:
+    if "history.objective" not in tensors:
+        return []
+    objective = tensors.numbers("history.objective", None)
+    counts = tensors.integers("history.counts", 0, 2**62, len(objective), 2)
+    outputs = tensors.integers("history.outputs", -1, max(len(space), 2), len(objective), *shape)
+    return [
+        Iteration(t + 1, float(objective[t]), int(counts[t, 0]), int(counts[t, 1]), outputs[t])
+        for t in range(len(objective))
+    ]

@@ -1,0 +1,106 @@
+"""Where the missing outputs begin: unknown, at the nearest labelled point's, at w_0's, or anywhere."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.neighbors import NearestNeighbors
+
+from .inference import best_codes
+from .inputs import Inputs, tokens_of
+from .labelsets import LabelSets
+from .sequences import Sequences, restrict
+from .shared import SharedPredictor
+from .spaces import ListedSpace, OutputSpace
+
+
+def spread_start(space: OutputSpace, given: np.ndarray, starts: np.ndarray, seed: int) -> np.ndarray:
+    """Only the given outputs are known.
+
+    If none is given completely, the partly given ones are completed at random: without a single
+    known output nothing could spread.
+    """
+    complete = space.complete(given, starts)
+    if not complete.any():
+        complete = partly_given(space, given, starts)
+        given = random_start(space, given, starts, seed)
+    Y = given.copy()
+    if isinstance(space, Sequences):
+        Y[np.repeat(~complete, np.diff(starts))] = -1
+    else:
+        Y[~complete] = -1
+    return Y
+
+
+def partly_given(space: OutputSpace, given: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Mask of the points with some but not all of their output given."""
+    if isinstance(space, ListedSpace):
+        return given >= len(space)
+    known = given >= 0
+    anything = known.any(axis=1) if known.ndim == 2 else np.logical_or.reduceat(known, starts[:-1])
+    return anything & ~space.complete(given, starts)
+
+
+def random_start(space: OutputSpace, given: np.ndarray, starts: np.ndarray, seed: int) -> np.ndarray:
+    """Missing outputs drawn uniformly among the allowed ones."""
+    rng = np.random.default_rng(seed)
+    if isinstance(space, ListedSpace):
+        return _best_allowed(space, given, rng.random((len(given), len(space))))
+    values = 2 if isinstance(space, LabelSets) else len(space)
+    return np.where(given >= 0, given, rng.integers(0, values, given.shape)).astype(given.dtype)
+
+
+def nearest_start(
+    space: OutputSpace, given: np.ndarray, inputs: Inputs, points: np.ndarray, n_jobs: int | None
+) -> np.ndarray:
+    """Missing outputs taken from the nearest labelled point that has an allowed one.
+
+    Sequences differ in length, so each token takes the tag of the nearest labelled token.
+    """
+    starts = inputs.starts
+    labeled = np.flatnonzero(space.complete(given, starts))
+    if isinstance(space, Sequences):
+        sources, rows = tokens_of(starts, labeled)[0], inputs.rows
+    else:
+        sources, rows = labeled, points
+    Y = given.copy()
+    for wanted, allowed in _requests(space, given, sources):
+        if len(allowed) == 0 and isinstance(space, ListedSpace):
+            # No example of an allowed output: the lowest of them.
+            Y[wanted] = _best_allowed(space, given[wanted], np.zeros((len(wanted), len(space))))
+            continue
+        search = NearestNeighbors(n_neighbors=1, n_jobs=n_jobs).fit(rows[allowed])
+        nearest = allowed[search.kneighbors(rows[wanted], return_distance=False).ravel()]
+        Y[wanted] = given[nearest]
+    return np.where(given >= 0, given, Y) if not isinstance(space, ListedSpace) else Y
+
+
+def _requests(space, given, sources):
+    """Pairs (who needs an output, where an allowed one may come from)."""
+    missing = given.min(axis=1) < 0 if given.ndim == 2 else given < 0
+    if missing.any():
+        yield np.flatnonzero(missing), sources
+    if isinstance(space, ListedSpace):
+        for group, mask in enumerate(space.groups):
+            wanted = np.flatnonzero(given == len(space) + group)
+            if len(wanted):
+                yield wanted, sources[mask[given[sources]]]
+
+
+def shared_start(
+    space: OutputSpace, given: np.ndarray, inputs: Inputs, scores: np.ndarray, shared: SharedPredictor
+) -> np.ndarray:
+    """Missing outputs predicted by w_0 among the allowed ones."""
+    if isinstance(space, ListedSpace):
+        return _best_allowed(space, given, scores)
+    if isinstance(space, Sequences):
+        return best_codes(space, restrict(scores, given), shared.weights.T, inputs.starts)
+    return np.where(given >= 0, given, best_codes(space, scores, shared.weights.T, inputs.starts))
+
+
+def _best_allowed(space: ListedSpace, given: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    """For each point its given output, or the allowed one of highest score."""
+    scores = scores.copy()
+    partly = given >= len(space)
+    scores[partly] = np.where(space.groups[given[partly] - len(space)], scores[partly], -np.inf)
+    complete = (given >= 0) & ~partly
+    return np.where(complete, given, scores.argmax(axis=1)).astype(given.dtype)
