@@ -51,8 +51,8 @@ def train_shared(
     if kernel.gamma is not None:
         blank = _kernel_coordinates(blank, inputs, labeled, seed)
     rows = blank.coordinates(inputs)
-    lam = _choose_lambda(space, inputs, rows, codes, labeled, seed)
-    weights = _fit(space, inputs, rows, codes, labeled, lam)
+    lam, _ = choose_lambda(space, inputs.starts, rows, codes, labeled, seed)
+    weights = fit_points(space, inputs.starts, rows, codes, labeled, lam)
     return SharedPredictor(kernel, weights, blank.support, blank.whiten)
 
 
@@ -68,25 +68,27 @@ def _kernel_coordinates(blank: SharedPredictor, inputs, labeled, seed):
     return SharedPredictor(blank.kernel, blank.weights, support, whiten)
 
 
-def _fit(space, inputs, rows, codes, points, lam):
-    tokens, starts = tokens_of(inputs.starts, points)
-    return fit_weights(space, rows[tokens], starts, space.take(codes, points, inputs.starts), lam)
+def fit_points(space, starts, rows, codes, points, lam, **loss):
+    """`fit_weights` on some of the points; `rows` and `codes` are those of all."""
+    tokens, begins = tokens_of(starts, points)
+    return fit_weights(space, rows[tokens], begins, space.take(codes, points, starts), lam, **loss)
 
 
-def _choose_lambda(space, inputs, rows, codes, labeled, seed):
-    """The lambda with the lowest mean loss over 3 folds of the labelled points."""
+def choose_lambda(space, starts, rows, codes, labeled, seed, **loss):
+    """The lambda with the lowest mean loss over 3 folds of the labelled points, and that loss."""
     if len(labeled) < 6:
-        return LAMBDAS[len(LAMBDAS) // 2]
+        return LAMBDAS[len(LAMBDAS) // 2], np.nan
     folds = list(KFold(3, shuffle=True, random_state=seed).split(labeled))
     losses = [
-        np.mean([_fold_loss(space, inputs, rows, codes, labeled[a], labeled[b], lam) for a, b in folds])
+        np.mean([_fold_loss(space, starts, rows, codes, labeled[a], labeled[b], lam, loss) for a, b in folds])
         for lam in LAMBDAS
     ]
-    return LAMBDAS[int(np.argmin(losses))]
+    best = int(np.argmin(losses))
+    return LAMBDAS[best], losses[best]
 
 
-def _fold_loss(space, inputs, rows, codes, train, test, lam):
-    weights = _fit(space, inputs, rows, codes, train, lam)
-    tokens, starts = tokens_of(inputs.starts, test)
-    predicted = best_codes(space, scores(space, rows[tokens], weights), weights.T, starts)
-    return space.losses(space.take(codes, test, inputs.starts), predicted, starts).mean()
+def _fold_loss(space, starts, rows, codes, train, test, lam, loss):
+    weights = fit_points(space, starts, rows, codes, train, lam, **loss)
+    tokens, begins = tokens_of(starts, test)
+    predicted = best_codes(space, scores(space, rows[tokens], weights), weights.T, begins)
+    return space.losses(space.take(codes, test, starts), predicted, begins).mean()

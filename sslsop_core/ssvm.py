@@ -96,16 +96,22 @@ def scores(space: OutputSpace, rows: Matrix, weights: Weights) -> np.ndarray:
 
 def smoothed_hinge(space, V, T, starts, codes, costs, tau, margin):
     """sum_i c_i H_i and its gradients with respect to the potentials V and T."""
+    if not isinstance(space, ListedSpace):
+        return hinge_of_scores(space, V, T, starts, codes, costs, tau, margin)
+    value, dS, dT = hinge_of_scores(space, V @ space.embedding.T, T, starts, codes, costs, tau, margin)
+    return value, dS @ space.embedding, dT
+
+
+def hinge_of_scores(space, S, T, starts, codes, costs, tau, margin):
+    """The same with respect to scores S: for a tree those of its leaves in place of its nodes."""
     if isinstance(space, Sequences):
-        dV, dT = np.zeros_like(V), np.zeros_like(T)
+        dS, dT = np.zeros_like(S), np.zeros_like(T)
         hamming = space.loss_name == "hamming"
-        value = _chain_hinge(V, T, starts, codes, costs, tau, margin, hamming, dV, dT)
-        return value, dV, dT
-    if isinstance(space, LabelSets):
-        value, dV = _set_hinge(space, V, codes, costs, tau, margin)
-        return value, dV, np.zeros_like(T)
-    value, dS = _listed_hinge(space, V @ space.embedding.T, codes, costs, tau, margin)
-    return value, dS @ space.embedding, np.zeros_like(T)
+        value = _chain_hinge(S, T, starts, codes, costs, tau, margin, hamming, dS, dT)
+        return value, dS, dT
+    hinge = _set_hinge if isinstance(space, LabelSets) else _listed_hinge
+    value, dS = hinge(space, S, codes, costs, tau, margin)
+    return value, dS, np.zeros_like(T)
 
 
 def _listed_hinge(space, S, codes, costs, tau, margin):
