@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from numba import njit
 from scipy.optimize import minimize
 from scipy.special import logsumexp
+from threadpoolctl import threadpool_limits
 
 from .chains import path_score, posterior
 from .inputs import Matrix
@@ -76,10 +77,11 @@ def fit_weights(
     w = np.zeros(d * p + with_T * q * q)
     if start is not None:
         w = np.concatenate([start.W.ravel(), start.T.ravel()])[: len(w)]
-    for tau in taus:
-        w = minimize(
-            value_and_gradient, w, args=(tau,), jac=True, method="L-BFGS-B", options={"maxiter": max_iter}
-        ).x
+    options = {"maxiter": max_iter}
+    # Many short products: waking BLAS threads for each costs more than it saves (40 times on a busy machine).
+    with threadpool_limits(1, user_api="blas"):
+        for tau in taus:
+            w = minimize(value_and_gradient, w, (tau,), "L-BFGS-B", jac=True, options=options).x
     return Weights(w[: d * p].reshape(d, p), w[d * p :].reshape(q, q) if with_T else np.zeros((q, q)))
 
 

@@ -1,0 +1,3 @@
+from .co import CoSSVM
+from .laplacian import LaplacianSSVM
+from .supervised import SupervisedCRF, SupervisedSSVM
