@@ -154,7 +154,7 @@ class Baseline(StructuredEstimator):
         starts, codes = self._train.starts, self._train.codes
         if lam == "auto":
             points = np.arange(len(self._labeled))
-            lam = choose_lambda(self.space_, starts, rows, codes, points, self._seed, **loss)[0]
+            lam = choose_lambda(self.space_, starts, rows, codes, points, self._seed, **loss)
         return float(lam), fit_weights(self.space_, rows, starts, codes, float(lam), **loss)
 
 
