@@ -12,7 +12,7 @@ from .inference import best_codes
 from .inputs import Inputs, Matrix, tokens_of
 from .kernels import Kernel
 from .spaces import OutputSpace
-from .ssvm import Weights, fit_weights, scores, with_intercept
+from .ssvm import Weights, fit_weights, hinge_of_scores, scores, with_intercept
 
 LAMBDAS = (1e-2, 1e-3, 1e-4)
 # A kernel predictor is expanded over at most this many labelled tokens.
@@ -91,7 +91,10 @@ def choose_lambda(space, starts, rows, codes, labeled, seed, **loss):
 def _fold_error(space, starts, rows, codes, train, test, lam, loss):
     weights = fit_points(space, starts, rows, codes, train, lam, **loss)
     tokens, begins = tokens_of(starts, test)
-    predicted = best_codes(space, scores(space, rows[tokens], weights), weights.T, begins)
-    true = space.take(codes, test, starts)
+    S, true = scores(space, rows[tokens], weights), space.take(codes, test, starts)
+    if not loss.get("margin", True):  # a random field is judged by its likelihood
+        costs = np.full(len(test), 1.0 / len(test))
+        return hinge_of_scores(space, S, weights.T, begins, true, costs, 1.0, margin=False)[0]
+    predicted = best_codes(space, S, weights.T, begins)
     # The loss of whole outputs is coarse on few points: wrong parts (tags, labels) count beside it.
     return space.losses(true, predicted, begins).mean() + np.mean(true != predicted)
