@@ -1,4 +1,4 @@
-"""Inference on many points at once, under given scores: the best outputs, the best others, the posterior.
+"""Inference on many points at once, under given scores: best outputs, best others, worst ones, posterior.
 
 Scores S (tokens, q) are of every output (classes, leaves), tag or label; T (q, q) holds transition
 scores and matters to sequences only. Codes and `starts` are laid out as the spaces have it.
@@ -66,6 +66,26 @@ def other_codes(
     masked = S.copy()
     masked[np.arange(len(S)), codes] = -np.inf
     return masked.argmax(axis=1).astype(np.int32)
+
+
+def augmented_codes(
+    space: OutputSpace, S: np.ndarray, T: np.ndarray, starts: np.ndarray, codes: np.ndarray
+) -> np.ndarray:
+    """The outputs z that maximise score(z) + Delta(codes, z) (eq. 7)."""
+    if isinstance(space, ListedSpace):
+        return (S + space.loss_matrix[codes]).argmax(axis=1).astype(np.int32)
+    if space.loss_name == "zero_one":
+        others = other_codes(space, S, T, starts, codes)
+        gain = code_scores(space, S, T, starts, others) + 1 - code_scores(space, S, T, starts, codes)
+        wins = gain > 0
+        if isinstance(space, Sequences):
+            return np.where(np.repeat(wins, np.diff(starts)), others, codes)
+        return np.where(wins[:, None], others, codes)
+    if isinstance(space, Sequences):
+        wrong = np.arange(len(space)) != codes[:, None]
+        lengths = np.repeat(np.diff(starts), np.diff(starts))
+        return best_codes(space, S + wrong / lengths[:, None], T, starts)
+    return best_codes(space, S + (1 - 2.0 * codes) / len(space), T, starts)
 
 
 def code_scores(

@@ -25,7 +25,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
@@ -36,7 +35,7 @@ from .estimator import Iteration, StructuredEstimator, check_choice, check_count
 from .explain import Explanation, explain_new_point, explain_training_point
 from .inputs import Inputs, Matrix, tokens_of
 from .kernels import Kernel
-from .neighbors import Graph, Search, build_graph, given_graph, shares
+from .neighbors import Graph, Search, build_graph, given_graph, inverse_frequencies, shares, weighted_sums
 from .sequences import Sequences
 from .shared import SharedPredictor, train_shared
 from .spaces import Classes, OutputSpace
@@ -222,7 +221,7 @@ class SSLSOP(StructuredEstimator):
         space, inputs, given = check_training(self, X, y, self.space)
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self.space_ = space
-        self._idf = _inverse_frequencies(inputs)
+        self._idf = inverse_frequencies(inputs)
         self._search = self._make_search(inputs)
         if neighbors is None:
             graph = build_graph(self._search, self.k, self.include_self)
@@ -305,8 +304,7 @@ class SSLSOP(StructuredEstimator):
 
     def _points(self, inputs: Inputs) -> Matrix:
         """One vector per input, by which neighbors are found."""
-        points = inputs.sums()
-        return points if self._idf is None else (points @ sp.diags(self._idf, format="csr")).tocsr()
+        return weighted_sums(inputs, self._idf)
 
     # --- what was learned ----------------------------------------------------------------------------
 
@@ -415,10 +413,3 @@ class SSLSOP(StructuredEstimator):
                 f"eta * C must be at most 1, or predictors overshoot zero; got eta={self.eta}, C={self.C}. "
                 "Lower one of them."
             )
-
-
-def _inverse_frequencies(inputs: Inputs) -> np.ndarray | None:
-    """Inverse document frequencies of sparse token features, where sequences are the documents."""
-    if not sp.issparse(inputs.rows) or len(inputs) == inputs.rows.shape[0]:
-        return None
-    return TfidfTransformer().fit(inputs.sums()).idf_.astype(inputs.rows.dtype)
