@@ -27,6 +27,7 @@ from ..sequences import Sequences
 from ..shared import choose_lambda
 from ..spaces import Classes, OutputSpace
 from ..ssvm import TAUS, Weights, fit_weights, scores, smoothed_hinge, with_intercept
+from ..starts import spread_start
 
 # The negative log-likelihood of a random field, as arguments of `fit_weights`.
 LOG_LOSS: dict[str, Any] = {"margin": False, "taus": (1.0,)}
@@ -78,12 +79,11 @@ class Baseline(StructuredEstimator):
         self.n_iter_ = 0
         for objective in self._turns():
             Y, Y_old = self._learned_outputs(), self._Y
-            known = self.space_.known(Y_old, self._inputs.starts)
-            changed = known & self.space_.changed(Y, Y_old, self._inputs.starts)
+            n_changed = int(self.space_.changed(Y, Y_old, self._inputs.starts).sum())
             self._Y = Y
             self.n_iter_ += 1
             codes = compact(Y, len(self.space_))
-            self.history_.append(Iteration(self.n_iter_, float(objective), int(changed.sum()), 0, codes))
+            self.history_.append(Iteration(self.n_iter_, float(objective), n_changed, 0, codes))
             yield self.history_[-1]
 
     def _start(self, X: Any, y: Any) -> None:
@@ -101,7 +101,7 @@ class Baseline(StructuredEstimator):
             )
         self._labeled, self._missing = np.flatnonzero(complete), np.flatnonzero(~complete)
         self._train = part_of(self.space_, self._inputs.starts, self._given, self._labeled)
-        self._Y = np.full_like(self._given, -1)
+        self._Y = spread_start(self.space_, self._given, self._inputs.starts, seed=0)
         mean_square = float(self._inputs.square_norms.mean())
         self._scale = np.sqrt(mean_square) if mean_square > 0 else 1.0
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
