@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 
 from .chains import best_other, best_path, path_score
-from .drawing import draw
+from .drawing import draw, pair_key
 
 
 @njit(nogil=True, cache=True)
@@ -23,7 +23,7 @@ def two_best(lo, hi, S, T, at, k, best, second, margin):
 
 
 @njit(nogil=True, cache=True)
-def _draw_other(seed, p, y, q, hamming, z):
+def _draw_other(seed, key, y, q, hamming, z):
     """Draw z among the sequences with the largest loss to y."""
     if q == 1:
         z[:] = y
@@ -33,9 +33,9 @@ def _draw_other(seed, p, y, q, hamming, z):
         same = True
         for t in range(len(y)):
             if hamming:
-                z[t] = (y[t] + 1 + draw(seed, p, t, q - 1)) % q
+                z[t] = (y[t] + 1 + draw(seed, key, t, q - 1)) % q
             else:
-                z[t] = draw(seed, p, attempt * len(y) + t, q)
+                z[t] = draw(seed, key, attempt * len(y) + t, q)
             same = same and z[t] == y[t]
         if not same:
             return
@@ -54,7 +54,25 @@ def _augment(U, y):
 
 @njit(nogil=True, cache=True)
 def upper_bounds(
-    lo, hi, S, T, at, fresh, neighbors, share, starts, Y, hamming, best, second, margin, seed, Z, known, value
+    lo,
+    hi,
+    S,
+    T,
+    at,
+    fresh,
+    neighbors,
+    share,
+    starts,
+    Y,
+    hamming,
+    best,
+    second,
+    margin,
+    seed,
+    keys,
+    Z,
+    known,
+    value,
 ):
     """z (eq. 7), the known share and the mean bound (eq. 6) of neighborhoods lo..hi."""
     k, q = neighbors.shape[1], S.shape[1]
@@ -68,7 +86,7 @@ def upper_bounds(
                 z[:] = -1
                 continue
             if fresh[i]:
-                _draw_other(seed, p, y, q, hamming, z)
+                _draw_other(seed, pair_key(keys[i], keys[j]), y, q, hamming, z)
                 bound = 1.0 * (q > 1)
             elif hamming:
                 bound = best_path(_augment(U, y), T[i], z) - path_score(U, T[i], y)

@@ -189,7 +189,7 @@ class ListedEngine(Engine):
     def upper_bounds(self, Y):
         self._over(
             listed_steps.upper_bounds, self.S, self.fresh, self.graph.neighbors, self.share, Y, self._losses,
-            self.space.zero_one, self.seed, self.Z, self.known, self.bounds,
+            self.space.zero_one, self.seed, self.inputs.keys, self.Z, self.known, self.bounds,
         )  # fmt: skip
 
     def _step(self, Y, eta, decay, pull, cross):
@@ -243,8 +243,8 @@ class ChainEngine(Engine):
         self._find_two_best()
         self._over(
             chain_steps.upper_bounds, self.S, self.T, self.at, self.fresh, self.graph.neighbors, self.share,
-            self.inputs.starts, Y, self._hamming, self._best, self._second, self._margin, self.seed, self.Z,
-            self.known, self.bounds,
+            self.inputs.starts, Y, self._hamming, self._best, self._second, self._margin, self.seed,
+            self.inputs.keys, self.Z, self.known, self.bounds,
         )  # fmt: skip
 
     def _step(self, Y, eta, decay, pull, cross):
@@ -295,7 +295,7 @@ class SetEngine(Engine):
         self._find_two_best()
         self._over(
             set_steps.upper_bounds, self.S, self.fresh, self.graph.neighbors, self.share, Y, self._hamming,
-            self._best, self._margin, self.seed, self.Z, self.known, self.bounds,
+            self._best, self._margin, self.seed, self.inputs.keys, self.Z, self.known, self.bounds,
         )  # fmt: skip
 
     def _step(self, Y, eta, decay, pull, cross):

@@ -10,11 +10,11 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from .drawing import draw
+from .drawing import draw, pair_key
 
 
 @njit(nogil=True, cache=True)
-def upper_bounds(lo, hi, S, fresh, neighbors, share, Y, losses, zero_one, seed, Z, known, value):
+def upper_bounds(lo, hi, S, fresh, neighbors, share, Y, losses, zero_one, seed, keys, Z, known, value):
     """z (eq. 7), the known share and the mean bound (eq. 6) of neighborhoods lo..hi."""
     k, q = neighbors.shape[1], S.shape[1]
     for i in range(lo, hi):
@@ -35,7 +35,7 @@ def upper_bounds(lo, hi, S, fresh, neighbors, share, Y, losses, zero_one, seed, 
                 elif fresh[i] and augmented == best:
                     # w = 0: every tied output is as good; keep each with equal chance.
                     ties += 1
-                    if draw(seed, p, ties, ties) == 0:
+                    if draw(seed, pair_key(keys[i], keys[neighbors[i, r]]), ties, ties) == 0:
                         z = other
             Z[p] = z
             known[i] += share[i, r]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from .drawing import draw
+from .drawing import draw, pair_key
 
 
 @njit(nogil=True, cache=True)
@@ -22,19 +22,19 @@ def two_best(lo, hi, S, k, best, margin):
 
 
 @njit(nogil=True, cache=True)
-def _draw_other(seed, p, y, z):
+def _draw_other(seed, key, y, z):
     """Draw z uniformly among the sets other than y."""
     attempt = 0
     while True:
         for label in range(len(y)):
-            z[label] = draw(seed, p, attempt * len(y) + label, 2)
+            z[label] = draw(seed, key, attempt * len(y) + label, 2)
         if not np.array_equal(z, y):
             return
         attempt += 1
 
 
 @njit(nogil=True, cache=True)
-def upper_bounds(lo, hi, S, fresh, neighbors, share, Y, hamming, best, margin, seed, Z, known, value):
+def upper_bounds(lo, hi, S, fresh, neighbors, share, Y, hamming, best, margin, seed, keys, Z, known, value):
     """z (eq. 7), the known share and the mean bound (eq. 6) of neighborhoods lo..hi."""
     k, q = neighbors.shape[1], S.shape[1]
     for i in range(lo, hi):
@@ -52,7 +52,7 @@ def upper_bounds(lo, hi, S, fresh, neighbors, share, Y, hamming, best, margin, s
                     z[label] = S[p, label] + (1 - 2 * y[label]) / q > 0
                     bound += (z[label] - y[label]) * S[p, label] + (z[label] != y[label]) / q
             elif fresh[i]:
-                _draw_other(seed, p, y, z)
+                _draw_other(seed, pair_key(keys[i], keys[neighbors[i, r]]), y, z)
                 bound = 1.0
             else:
                 z[:] = best[p]
