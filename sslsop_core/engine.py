@@ -114,6 +114,13 @@ class Engine(ABC):
         return self.graph.voters()
 
     @property
+    def vote_weights(self) -> np.ndarray:
+        """The share of every pair in its neighborhood, 0 where that knows nothing, flat."""
+        if self.known.all():
+            return self.share.ravel()
+        return np.where(self.known[:, None] > 0, self.share, 0).ravel()
+
+    @property
     def mixing(self) -> np.ndarray:
         """What turns coefficients of outputs into scores of outputs: e(y).e(y')."""
         return np.eye(len(self.space), dtype=self.dtype)
@@ -202,7 +209,7 @@ class ListedEngine(Engine):
     def update_outputs(self, Y, given, exact):
         Y_new = Y.copy()
         self._over(
-            listed_steps.update_outputs, self.S, self.share, self.known, *self.voters, given,
+            listed_steps.update_outputs, self.S, self.vote_weights, *self.voters, given,
             self.space.groups, self._losses, self.space.zero_one, exact, self.Z, Y_new,
         )  # fmt: skip
         return Y_new
@@ -257,7 +264,7 @@ class ChainEngine(Engine):
 
     def update_outputs(self, Y, given, exact):
         Y_new = Y.copy()
-        voting = (self.S, self.T, self.at, self.share, self.known, *self.voters, self.inputs.starts, given)
+        voting = (self.S, self.T, self.at, self.vote_weights, *self.voters, self.inputs.starts, given)
         if self._hamming:
             self._over(chain_steps.update_outputs_hamming, *voting, exact, self.Z, Y_new)
             return Y_new
@@ -306,7 +313,7 @@ class SetEngine(Engine):
 
     def update_outputs(self, Y, given, exact):
         Y_new = Y.copy()
-        voting = (self.S, self.share, self.known, *self.voters, given)
+        voting = (self.S, self.vote_weights, *self.voters, given)
         if self._hamming:
             self._over(set_steps.update_outputs_hamming, *voting, exact, self.Z, Y_new)
             return Y_new

@@ -119,11 +119,13 @@ def _add_exact(cost, scores, weight, losses, zero_one):
 
 
 @njit(nogil=True, cache=True)
-def update_outputs(
-    lo, hi, S, share, known, voter_starts, voters, given, groups, losses, zero_one, exact, Z, Y_new
-):
-    """The outputs of points lo..hi: eq. 16 with z held fixed, or the exact minimiser of eq. 9."""
-    k, q = share.shape[1], S.shape[1]
+def update_outputs(lo, hi, S, weight, voter_starts, voters, given, groups, losses, zero_one, exact, Z, Y_new):
+    """The outputs of points lo..hi: eq. 16 with z held fixed, or the exact minimiser of eq. 9.
+
+    The voters of a point are pairs; weight[p] is the pair's share in its neighborhood, 0 if that has
+    learned nothing yet.
+    """
+    q = S.shape[1]
     cost = np.empty(q)
     for i in range(lo, hi):
         if 0 <= given[i] < q:
@@ -133,17 +135,16 @@ def update_outputs(
         reached = False
         for v in range(voter_starts[i], voter_starts[i + 1]):
             p = voters[v]
-            if known[p // k] == 0:
+            if weight[p] == 0:
                 continue
             reached = True
-            weight = share[p // k, p % k]
             if exact:
-                _add_exact(cost, S[p], weight, losses, zero_one)
+                _add_exact(cost, S[p], weight[p], losses, zero_one)
                 continue
             for y in range(q):
-                cost[y] -= weight * S[p, y]
+                cost[y] -= weight[p] * S[p, y]
                 if Z[p] >= 0:  # a point reached for the first time has no z: it takes eq. 21
-                    cost[y] += weight * (1.0 * (y != Z[p]) if zero_one else losses[y, Z[p]])
+                    cost[y] += weight[p] * (1.0 * (y != Z[p]) if zero_one else losses[y, Z[p]])
         if reached:
             best = np.inf
             for y in range(q):
