@@ -94,28 +94,25 @@ def update_predictors(
 
 
 @njit(nogil=True, cache=True)
-def _add_exact(cost, scores, weight, losses, zero_one):
-    """Add the bound (eq. 6) that each output y would have under one voter."""
+def _add_exact(cost, S, p, weight, losses, zero_one):
+    """Add the bound (eq. 6) that each output y would have under the voter p."""
     q = len(cost)
     if not zero_one:
         for y in range(q):
             best = -np.inf
             for other in range(q):
-                best = max(best, scores[other] + losses[y, other])
-            cost[y] += weight * (best - scores[y])
+                best = max(best, S[p, other] + losses[y, other])
+            cost[y] += weight * (best - S[p, y])
         return
     # 0-1 loss: only the best output and its margin over the second matter.
     best, first, second = 0, -np.inf, -np.inf
     for y in range(q):
-        if scores[y] > first:
-            best, first, second = y, scores[y], first
-        elif scores[y] > second:
-            second = scores[y]
+        second = max(second, min(first, S[p, y]))
+        if S[p, y] > first:
+            best, first = y, S[p, y]
     for y in range(q):
-        if y == best:
-            cost[y] += weight * max(0.0, 1.0 - (first - second))
-        else:
-            cost[y] += weight * (first + 1.0 - scores[y])
+        cost[y] += weight * (first + 1.0 - S[p, y])
+    cost[best] -= weight * min(1.0, first - second)
 
 
 @njit(nogil=True, cache=True)
@@ -139,7 +136,7 @@ def update_outputs(lo, hi, S, weight, voter_starts, voters, given, groups, losse
                 continue
             reached = True
             if exact:
-                _add_exact(cost, S[p], weight[p], losses, zero_one)
+                _add_exact(cost, S, p, weight[p], losses, zero_one)
                 continue
             for y in range(q):
                 cost[y] -= weight[p] * S[p, y]
