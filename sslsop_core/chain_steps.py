@@ -96,8 +96,8 @@ def update_predictors(
     k, q = neighbors.shape[1], S.shape[1]
     with_start = len(start) > 0
     for i in range(lo, hi):
-        if known[i] == 0:
-            continue
+        if known[i] == 0 and not with_start:
+            continue  # w = 0 stays so
         top = at[i * k]
         m = at[(i + 1) * k] - top
         S_i, A_i, T_i = S[top : top + m], A[top : top + m], T[i]

@@ -121,9 +121,8 @@ class Engine(ABC):
     # --- Algorithm 1 -------------------------------------------------------------------------------
 
     def objective(self, C: float) -> float:
-        """Eq. 9 over the neighborhoods reached, for the outputs last given to `upper_bounds`."""
-        reached = self.known > 0
-        return float(self.bounds[reached].sum() + C / 2 * self.square_norm[reached].sum())
+        """Eq. 9 over the known outputs, those last given to `upper_bounds`."""
+        return float(self.bounds.sum() + C / 2 * self.square_norm.sum())
 
     def update_predictors(self, Y: np.ndarray, eta: float, C: float) -> None:
         """One subgradient step on every local predictor (eq. 12)."""
@@ -221,6 +220,8 @@ class ChainEngine(Engine):
         self._start_T = np.zeros((q, q), dtype=self.dtype)
         if self.start is not None and self.start.transitions is not None:
             self._start_T[:] = self.start.transitions
+            if not self.start.anchor:
+                self.square_norm += np.sum(self._start_T**2)
         self.T = np.tile(self._start_T, (len(self.inputs), 1, 1))
         self.Z = np.full(rows, -1, dtype=np.int16)
         self._best = np.zeros(rows, dtype=np.int16)

@@ -79,8 +79,8 @@ def update_predictors(
     k, q = neighbors.shape[1], S.shape[1]
     with_start = len(start) > 0
     for i in range(lo, hi):
-        if known[i] == 0:
-            continue
+        if known[i] == 0 and not with_start:
+            continue  # w = 0 stays so
         S_i, A_i = S[i * k : (i + 1) * k], A[i * k : (i + 1) * k]
         S_i *= decay
         A_i *= decay
