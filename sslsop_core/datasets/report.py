@@ -59,11 +59,11 @@ def output_warnings(y: Sequence[Any], space: OutputSpace) -> list[str]:
     partly = sum(_is_partly(output, space) for output in y)
     warnings = []
     if rare:
-        warnings.append(f"Only one example of {_list(rare)}: it cannot be both learned and tested.")
+        warnings.append(f"Only one example of {_list(rare)}: too few to learn from and to test.")
     if absent:
         warnings.append(f"No example of {_list(absent)}.")
     if partly:
-        warnings.append(f"{partly:,} outputs are given only in part.")
+        warnings.append(f"{_many(partly, 'output is', 'outputs are')} given only in part.")
     if None not in y:
         warnings.append("Every output is given: hide some to see them learned.")
     return warnings
@@ -82,12 +82,12 @@ def table_warnings(X: Any, names: Sequence[str]) -> list[str]:
     warnings = []
     gaps = int(np.isnan(X).sum())
     if gaps:
-        warnings.append(f"{gaps:,} empty cells are filled with the median of their column.")
+        warnings.append(f"{_many(gaps, 'empty cell is', 'empty cells are')} filled with the column's median.")
     with np.errstate(invalid="ignore"):
         low, high = np.fmin.reduce(X, axis=0), np.fmax.reduce(X, axis=0)
     constant = [names[c] for c in np.flatnonzero(~(low < high)).tolist()]
     if constant:
-        warnings.append(f"{len(constant):,} columns never change and say nothing: {_list(constant)}.")
+        warnings.append(f"Columns that never change say nothing: {_list(constant)}.")
     return warnings + _duplicates(row.tobytes() for row in np.ascontiguousarray(X))
 
 
@@ -103,7 +103,11 @@ def _sparse_keys(X: sparse.csr_matrix) -> Iterable[Hashable]:
 def _duplicates(keys: Iterable[Hashable]) -> list[str]:
     counts = Counter(hash(key) for key in keys)
     twice = sum(count - 1 for count in counts.values())
-    return [f"{twice:,} rows repeat an earlier row."] if twice else []
+    return [f"{_many(twice, 'row repeats', 'rows repeat')} an earlier row."] if twice else []
+
+
+def _many(count: int, one: str, more: str) -> str:
+    return f"{count:,} {one if count == 1 else more}"
 
 
 def _list(names: Sequence[str]) -> str:

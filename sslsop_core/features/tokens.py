@@ -113,10 +113,11 @@ class TokenFeatures(Features):
 def _tokens(i: int, sentence: Any) -> tuple[Token, ...]:
     if isinstance(sentence, str) or not len(sentence):
         raise ValueError(f"inputs[{i}] = {sentence!r} must be a sequence of words, not text; split it first.")
-    tokens = tuple((token,) if isinstance(token, str) else tuple(token) for token in sentence)
-    if not all(token and all(isinstance(value, str) for value in token) for token in tokens):
-        raise ValueError(f"inputs[{i}] must hold words or tuples of text; got {sentence!r:.80}.")
-    return tokens
+    tokens = tuple((token,) if isinstance(token, str) else token for token in sentence)
+    for token in tokens:
+        if not isinstance(token, (tuple, list)) or not token or not all(isinstance(v, str) for v in token):
+            raise ValueError(f"inputs[{i}] must hold words or tuples of text; got {token!r:.80}.")
+    return tuple(map(tuple, tokens))
 
 
 def _all_features(sentences: Sequence[Sequence[Token]]) -> Iterator[list[str]]:
