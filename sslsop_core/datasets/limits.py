@@ -14,7 +14,7 @@ class Limits:
     columns: int = 20_000  # of a dense table
     sparse_columns: int = 1_000_000
     cells: int = 5_000_000  # rows times columns of a dense table
-    line: int = 1_000_000  # characters
+    line: int = 4_000_000  # characters
     members: int = 10_000  # files in a zip
     unpacked: int = 200_000_000  # bytes of all files in a zip
     ratio: int = 250  # unpacked to packed, of files over a megabyte

@@ -13,12 +13,13 @@ import numpy as np
 from ..features import Standardise
 from ..spaces import Name, OutputSpace
 from .limits import Limits, refuse_table
-from .outputs import class_outputs, label_set_outputs
+from .outputs import class_outputs, label_set_outputs, refuse_long_names
 from .problem import Problem
 from .report import Report, describe_outputs, output_warnings, share_missing, table_warnings
 
 OUTPUT_NAMES = ("output", "class", "label", "target", "y")
 LABEL_PREFIX = "label:"
+LARGEST = 1e100  # squares of larger numbers overflow
 GAPS = ["", "NA", "N/A", "NaN", "nan", "null", "None", "?"]
 
 
@@ -139,7 +140,7 @@ def _numbers(column: Any, name: str, places: list[str]) -> np.ndarray:
     import pandas as pd
 
     values = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
-    wrong = (np.isnan(values) & column.notna().to_numpy()) | np.isinf(values)
+    wrong = (np.isnan(values) & column.notna().to_numpy()) | (np.abs(values) > LARGEST)
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
         raise ValueError(
@@ -163,24 +164,36 @@ def read_parquet(
     data: bytes, name: str, output: str | Sequence[str] | None, tree: dict[Name, Name] | None, limits: Limits
 ) -> Problem:
     """A Parquet table; sizes and types are checked in its footer before any column is read."""
+    import pandas as pd
     import pyarrow as pa
     from pyarrow import parquet
 
     try:
         footer = parquet.ParquetFile(io.BytesIO(data))
         columns = list(map(str, footer.schema_arrow.names))
+        if len(set(columns)) < len(columns):
+            raise ValueError("column names must be distinct; some occur twice. Rename them.")
         refuse_table(footer.metadata.num_rows, len(columns), limits)
+        _refuse_unpacked(footer.metadata, limits)
         targets, is_set = choose_output(columns, output)
         _refuse_types(footer.schema_arrow, targets)
         # Dictionary form: a long text that a million rows repeat is kept once.
         table = parquet.ParquetFile(io.BytesIO(data), read_dictionary=targets).read(use_threads=False)
     except (pa.ArrowException, OSError, MemoryError) as error:
         raise ValueError(f"the Parquet file is damaged ({str(error)[:120]}). Write it again.") from None
-    frame = table.select([c for c in columns if c not in targets]).to_pandas()
+    # Column by column: notes for pandas in the file are not trusted.
+    features = [c for c in columns if c not in targets]
+    frame = pd.DataFrame({c: table[c].cast(pa.float64(), safe=False).to_numpy() for c in features})
     for target in targets:
-        frame[target] = _texts(table[target])
+        frame[target] = _texts(table[target], limits)
     places = [f"row {row + 1}" for row in range(len(frame))]
     return table_problem("Parquet", name, frame, targets, is_set, places, tree, limits)
+
+
+def _refuse_unpacked(metadata: Any, limits: Limits) -> None:
+    total = sum(metadata.row_group(group).total_byte_size for group in range(metadata.num_row_groups))
+    if total > limits.unpacked:
+        raise ValueError(f"the file must unpack to at most {limits.unpacked:,} bytes; it has {total:,}.")
 
 
 def _refuse_types(schema: Any, targets: list[str]) -> None:
@@ -196,8 +209,17 @@ def _refuse_types(schema: Any, targets: list[str]) -> None:
             )
 
 
-def _texts(column: Any) -> list[str]:
+def _texts(column: Any, limits: Limits) -> list[str]:
     """Output values as text: 1.0 reads as 1, and null as missing."""
-    values = column.to_pylist()
-    plain = [int(v) if isinstance(v, float) and v.is_integer() else v for v in values]
-    return ["" if v is None or v != v else str(v) for v in plain]
+    texts: list[str] = []
+    for chunk in column.dictionary_encode().chunks:
+        values = [_text(value) for value in chunk.dictionary.to_pylist()]
+        refuse_long_names(values, limits)
+        texts += ["" if code is None else values[code] for code in chunk.indices.to_pylist()]
+    return texts
+
+
+def _text(value: Any) -> str:
+    if value is None or value != value:
+        return ""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
