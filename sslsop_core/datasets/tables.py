@@ -125,7 +125,7 @@ def table_problem(
     columns = [column for column in frame.columns if column not in targets]
     if not columns:
         raise ValueError("the table must have a feature column besides the output; it has none.")
-    X = np.column_stack([_numbers(frame[column], column, places) for column in columns])
+    X = _numbers(frame[columns], places)
     y: list[Any]
     space: OutputSpace
     if is_set:
@@ -136,18 +136,28 @@ def table_problem(
     return numeric_problem(kind, name, X, y, space, columns)
 
 
-def _numbers(column: Any, name: str, places: list[str]) -> np.ndarray:
+def _numbers(frame: Any, places: list[str]) -> np.ndarray:
     import pandas as pd
 
-    values = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
-    wrong = (np.isnan(values) & column.notna().to_numpy()) | (np.abs(values) > LARGEST)
-    if wrong.any():
-        row = int(np.flatnonzero(wrong)[0])
-        raise ValueError(
-            f"{places[row]}, column {name!r}: {str(column.iloc[row])!r:.60} is not a finite number. Correct "
-            "it, or remove the column; if it is the output, name it as such."
-        )
+    # Columns of nothing but numbers were recognised as such; the others hold the mistakes.
+    for name in frame.select_dtypes(exclude=["number", "bool"]).columns:
+        numbers = pd.to_numeric(frame[name], errors="coerce")
+        wrong = np.flatnonzero(numbers.isna() & frame[name].notna())
+        if len(wrong):
+            raise _not_a_number(frame[name], int(wrong[0]), places)
+        frame = frame.assign(**{name: numbers})
+    values = frame.to_numpy(dtype=float, na_value=np.nan)
+    large = np.argwhere(np.abs(values) > LARGEST)
+    if len(large):
+        raise _not_a_number(frame.iloc[:, int(large[0, 1])], int(large[0, 0]), places)
     return values
+
+
+def _not_a_number(column: Any, row: int, places: list[str]) -> ValueError:
+    return ValueError(
+        f"{places[row]}, column {column.name!r}: {str(column.iloc[row])!r:.60} is not a finite number. "
+        "Correct it, or remove the column; if it is the output, name it as such."
+    )
 
 
 def numeric_problem(
