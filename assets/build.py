@@ -1,7 +1,7 @@
-"""Rebuild the packed files of this folder: cora.npz, ocr.npz and the maps in layouts.npz.
+"""Rebuild the packed files of this folder: cora.npz, ocr.npz, the maps in layouts.npz, the examples.
 
-    python assets/build.py            # all three; downloads with pip and pooch
-    python assets/build.py layouts    # one of: cora, ocr, layouts
+    python assets/build.py            # all; downloads with pip and pooch
+    python assets/build.py layouts    # one of: cora, ocr, layouts, examples
 
 Every file is the same to the byte when nothing above it changed.
 """
@@ -9,6 +9,7 @@ Every file is the same to the byte when nothing above it changed.
 from __future__ import annotations
 
 import gzip
+import io
 import subprocess
 import sys
 import tempfile
@@ -134,7 +135,30 @@ def layout(problem) -> np.ndarray:
     return (points / np.abs(points).max()).astype(np.float16)
 
 
-BUILDERS = {"cora": build_cora, "ocr": build_ocr, "layouts": build_layouts}
+def build_examples() -> None:
+    """The examples that are not text: the flowers of flowers.csv as Parquet and NPZ, and eight digits."""
+    import pandas as pd
+    from PIL import Image
+
+    from sslsop_core.datasets.embedded import digits
+
+    flowers = pd.read_csv(HERE / "examples" / "flowers.csv")
+    flowers.to_parquet(HERE / "examples" / "flowers.parquet", index=False)
+    save(
+        "examples/flowers.npz",
+        X=flowers.iloc[:, :4].to_numpy(),
+        y=np.array(flowers["species"].fillna("").tolist()),
+    )
+    problem = digits()
+    with zipfile.ZipFile(HERE / "examples" / "digits.zip", "w") as packed:
+        for i in (0, 10, 20, 30, 1, 11, 21, 42):
+            buffer = io.BytesIO()
+            Image.fromarray(problem.inputs[i]).resize((32, 32)).save(buffer, "PNG")
+            member = zipfile.ZipInfo(f"{problem.y[i]}/{i}.png", date_time=(1980, 1, 1, 0, 0, 0))
+            packed.writestr(member, buffer.getvalue())
+
+
+BUILDERS = {"cora": build_cora, "ocr": build_ocr, "layouts": build_layouts, "examples": build_examples}
 
 if __name__ == "__main__":
     for part in sys.argv[1:] or BUILDERS:

@@ -57,7 +57,8 @@ class Rotated(Features):
         units = prepared.std(axis=0) if self.standardised else np.ones(prepared.shape[1])
         units[units < 1e-12] = 1.0
         most = min(self.components, len(prepared) - 1, prepared.shape[1])
-        pca = PCA(most, random_state=0).fit((prepared - self.mean_) / units)
+        with np.errstate(invalid="ignore"):  # images that are all the same have no variance to share
+            pca = PCA(most, random_state=0).fit((prepared - self.mean_) / units)
         spread = np.sqrt(pca.explained_variance_)
         # Components without spread hold rounding noise, which whitening would blow up.
         kept = np.maximum(spread > 1e-9 * spread[0], np.arange(most) == 0)
