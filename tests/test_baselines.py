@@ -405,7 +405,7 @@ def test_the_gradient_of_the_exponents_equals_finite_differences(kind):
     model = HybridCRF(twin.space, lam=0.01, folds=2, max_iter=1).fit(twin.X, y)
     members = [model._member(np.arange(4), np.arange(4, 8)), model._member(np.arange(4, 8), np.arange(4))]
     for member in members:
-        member.smoothing = 1.0
+        member.restart(1.0)
     potentials = [member.test_potentials() for member in members]
     g = np.array([0.4, 0.3])
     _, gradient = _log_loss(members, potentials, g)

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sklearn import semi_supervised
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import normalize
+from threadpoolctl import threadpool_limits
 
 from ..estimator import check_count, check_number
 from ..inputs import Inputs, Matrix
@@ -137,9 +138,10 @@ class SelfTraining(Adapter):
         only = np.unique(self._train.codes)
         self._single = only if len(only) == 1 else None  # nothing to separate
         if self._single is None:
-            base = LogisticRegression(C=self.C, max_iter=500)
+            base = LogisticRegression(C=self.C, max_iter=200)
             self.model_ = semi_supervised.SelfTrainingClassifier(base, threshold=self.threshold)
-            self.model_.fit(self._coordinates(self._inputs), self._given)
+            with threadpool_limits(1, user_api="blas"):  # many short products, as in `fit_weights`
+                self.model_.fit(self._coordinates(self._inputs), self._given)
 
     def _potentials(self, inputs: Inputs) -> Potentials:
         if self._single is not None:

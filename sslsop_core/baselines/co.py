@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..estimator import check_count, check_number
 from ..inference import allowed_codes, code_scores, other_codes
@@ -71,8 +72,7 @@ class CoSSVM(Baseline):
 
     def _turns(self) -> Iterator[float]:
         self.views_, self.views_source_ = self._choose_views()
-        norms = [self._inputs.rows[:, columns] for columns in self.views_]
-        self._view_scales = [_root_mean_square(rows) for rows in norms]
+        self._view_scales = [_root_mean_square(self._inputs.rows[:, view]) for view in self.views_]
         rows = [self._view(self._inputs, v) for v in (0, 1)]
         fitted = [self._fit_labeled(view[self._train.tokens], self.lam) for view in rows]
         self.lams_ = [lam for lam, _ in fitted]
@@ -98,10 +98,9 @@ class CoSSVM(Baseline):
         """Train view v on all points, those without output as the other view has them."""
         space, starts = self.space_, self._inputs.starts
         codes, confidence = self._advice(rows[1 - v], self.weights_[1 - v])
-        n, u = len(self._inputs), len(self._missing)
-        l = n - u  # noqa: E741
-        costs = np.full(n, 1.0 / l)
-        costs[self._missing] = C_u / l * min(1.0, l / max(u, 1)) * confidence[self._missing]
+        n_labeled, n_missing = len(self._labeled), len(self._missing)
+        costs = np.full(len(self._inputs), 1.0 / n_labeled)
+        costs[self._missing] = C_u * confidence[self._missing] / max(n_labeled, n_missing)
         part = part_of(space, starts, codes, np.flatnonzero(costs))
         known = (space, rows[v][part.tokens], part.starts, part.codes)
         costs, lam, last = costs[costs > 0], self.lams_[v], TAUS[-1:]
@@ -140,5 +139,5 @@ def check_views(views: Any, d: int) -> list[np.ndarray]:
 
 def _root_mean_square(rows: Matrix) -> float:
     """Root of the mean square norm of the rows; 1 if all are zero."""
-    square = float(rows.multiply(rows).sum() if hasattr(rows, "multiply") else np.sum(rows**2))
+    square = float(rows.multiply(rows).sum() if sp.issparse(rows) else np.sum(rows**2))
     return np.sqrt(square / rows.shape[0]) if square > 0 else 1.0

@@ -65,6 +65,7 @@ class HybridCRF(Baseline):
     Attributes
     ----------
     exponents_ : g, the random field's first.
+    smoothing_, emissions_ : the pseudo-counts, and the family of each view.
     """
 
     search_space: ClassVar = {
@@ -124,9 +125,9 @@ class HybridCRF(Baseline):
         held_out = self._folds() if self._adaptive else []
         whole = self._member(everything, everything, self._field)
         members = [self._member(train, test) for train, test in held_out]
-        whole.smoothing = self._choose_smoothing(members)
-        for member in members:
-            member.smoothing = whole.smoothing
+        self.smoothing_ = self._choose_smoothing(members)
+        for member in (whole, *members):
+            member.restart(self.smoothing_)
         g = self._first_exponents(members)
         for _ in range(self.max_iter):
             for member in (whole, *members):
@@ -231,6 +232,9 @@ class _Pool:
 class _Member:
     """A random field and generative models that saw the outputs of some labelled points only."""
 
+    model: Generative
+    _smoothing: float
+
     def __init__(self, pool: _Pool, field: Weights, train: Part, test: Part):
         self.pool, self.test, space = pool, test, pool.space
         self._own = count(
@@ -239,17 +243,10 @@ class _Member:
         self._phi_outside, self._phi_test = pool.take(pool.outside.tokens), pool.take(test.tokens)
         self._field_outside = linear_potentials(space, pool.rows[pool.outside.tokens], field)
         self._field_test = linear_potentials(space, pool.rows[test.tokens], field)
-        self._smoothing = 1.0
-        self.model: Generative
 
-    @property
-    def smoothing(self) -> float:
-        return self._smoothing
-
-    @smoothing.setter
-    def smoothing(self, value: float) -> None:
-        """Start again from the labelled counts."""
-        self._smoothing = value
+    def restart(self, smoothing: float) -> None:
+        """Begin at the labelled counts."""
+        self._smoothing = smoothing
         self._estimate(self._own)
 
     def _estimate(self, counts: Counts) -> None:
@@ -269,7 +266,7 @@ class _Member:
 
     def generative_loss(self, smoothing: float) -> float:
         """Total loss at the test points of the generative models trained on the labelled ones."""
-        self.smoothing = smoothing
+        self.restart(smoothing)
         models = self.test_potentials()[1:]
         S, T = mix(models, np.ones(len(models)))
         predicted = allowed_codes(self.pool.space, S, T, self.test.starts, np.full_like(self.test.codes, -1))
