@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import doctest
 import io
 import json
 import subprocess
@@ -304,3 +305,17 @@ def test_a_written_table_is_read_back(rows):
 
 def test_the_door_is_the_packages():
     assert datasets.read is read
+
+
+def test_the_guide_tells_the_truth(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    failed, tried = doctest.testfile(str(ROOT / "docs" / "data.md"), module_relative=False)
+    assert (failed, tried) == (0, 5)
+
+
+def test_the_guide_lists_every_named_set_and_every_cap():
+    guide = (ROOT / "docs" / "data.md").read_text()
+    assert [r.name for r in datasets.available() if f"`{r.name}`" not in guide] == []
+    limits = Limits()
+    assert f"{limits.rows:,} rows, {limits.columns:,} columns" in guide
+    assert f"{limits.tokens:,} lines of tagged text, {limits.members:,} images" in guide
