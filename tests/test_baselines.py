@@ -289,14 +289,7 @@ def test_the_laplacian_method_is_at_the_minimum_of_its_objective():
 
     def objective(W):
         value, _, _ = smoothed_hinge(
-            problem.space,
-            own @ W,
-            model.weights_.T,
-            model._train.starts,
-            model._train.codes,
-            costs,
-            0.1,
-            True,
+            problem.space, own @ W, model.weights_.T, train.starts, train.codes, costs, 0.1, True
         )
         return 0.01 / 2 * np.sum(W * (A @ W)) / shrinkage + value
 
