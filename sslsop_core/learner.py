@@ -19,50 +19,27 @@ letter.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .door import check_inputs, check_training
 from .engine import Engine, Start, engine_for
+from .estimator import Iteration, StructuredEstimator, check_choice, check_count, check_number, compact
 from .explain import Explanation, explain_new_point, explain_training_point
 from .inputs import Inputs, Matrix, tokens_of
 from .kernels import Kernel
-from .neighbors import Graph, Search, build_graph, given_graph, shares
+from .neighbors import Graph, Search, build_graph, given_graph, inverse_frequencies, shares, weighted_sums
 from .sequences import Sequences
 from .shared import SharedPredictor, train_shared
-from .spaces import Classes, ListedSpace, OutputSpace
+from .spaces import Classes, OutputSpace
 from .starts import nearest_start, random_start, shared_start, spread_start
-
-
-@dataclass(frozen=True, eq=False)
-class Iteration:
-    """What one turn of Algorithm 1 did.
-
-    Attributes
-    ----------
-    t : number of the turn, from 1.
-    objective : eq. 9 after the turn, over the neighborhoods reached.
-    n_changed : outputs that moved in this turn.
-    n_unreached : points without an output.
-    outputs : compact codes of all outputs after the turn, -1 where there is none.
-    """
-
-    t: int
-    objective: float
-    n_changed: int
-    n_unreached: int
-    outputs: np.ndarray
-
 
 CHOICES = {
     "output_step": ("exact", "paper"),
@@ -74,7 +51,7 @@ CHOICES = {
 }
 
 
-class SSLSOP(ClassifierMixin, BaseEstimator):
+class SSLSOP(StructuredEstimator):
     """Semi-supervised learning of local structured output predictors.
 
     Learns a linear predictor w_i for the neighborhood N_i of every training point, together with the
@@ -129,7 +106,6 @@ class SSLSOP(ClassifierMixin, BaseEstimator):
     ['a', 'b']
     """
 
-    history_: list[Iteration]
     _engine: Engine
     _given: np.ndarray
     _Y: np.ndarray
@@ -245,7 +221,7 @@ class SSLSOP(ClassifierMixin, BaseEstimator):
         space, inputs, given = check_training(self, X, y, self.space)
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self.space_ = space
-        self._idf = _inverse_frequencies(inputs)
+        self._idf = inverse_frequencies(inputs)
         self._search = self._make_search(inputs)
         if neighbors is None:
             graph = build_graph(self._search, self.k, self.include_self)
@@ -310,7 +286,7 @@ class SSLSOP(ClassifierMixin, BaseEstimator):
             self._Y, self.n_iter_ = Y, t
             n_changed = int(space.changed(Y, Y_old, starts).sum())
             n_unreached = int((~space.known(Y, starts)).sum())
-            self.history_.append(Iteration(t, value, n_changed, n_unreached, _compact(Y, len(space))))
+            self.history_.append(Iteration(t, value, n_changed, n_unreached, compact(Y, len(space))))
             settled = n_changed == 0 and abs(before - value) <= self.tol * abs(before)
             before = value
             if settled:
@@ -328,8 +304,7 @@ class SSLSOP(ClassifierMixin, BaseEstimator):
 
     def _points(self, inputs: Inputs) -> Matrix:
         """One vector per input, by which neighbors are found."""
-        points = inputs.sums()
-        return points if self._idf is None else (points @ sp.diags(self._idf, format="csr")).tocsr()
+        return weighted_sums(inputs, self._idf)
 
     # --- what was learned ----------------------------------------------------------------------------
 
@@ -346,16 +321,6 @@ class SSLSOP(ClassifierMixin, BaseEstimator):
     @property
     def k_(self) -> int:
         return self.graph_.k
-
-    @property
-    def classes_(self) -> np.ndarray:
-        check_is_fitted(self, "history_")
-        return _array(list(self.space_.names))
-
-    def _outside(self, codes: np.ndarray, starts: np.ndarray) -> Any:
-        """Outputs as the user writes them: an array for classes and leaves, else a list."""
-        outputs = self.space_.decode(codes, starts)
-        return _array(outputs) if isinstance(self.space_, ListedSpace) else outputs
 
     # --- Algorithm 2 -------------------------------------------------------------------------------
 
@@ -400,13 +365,6 @@ class SSLSOP(ClassifierMixin, BaseEstimator):
         start_scores = None if self._shared is None else self._shared.scores(self.space_, new)
         return self._engine.potentials(new, nearest, share, start_scores)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """1 - average loss (eq. 28); the accuracy for classes."""
-        new = check_inputs(self, X, self.space_, reset=False)
-        true = self.space_.encode(list(y), new.starts)
-        predicted = self.space_.encode(list(self.predict(X)), new.starts)
-        return float(1 - np.average(self.space_.losses(true, predicted, new.starts), weights=sample_weight))
-
     # --- why -----------------------------------------------------------------------------------------
 
     def explain(self, point: Any, *, neighbors: Any = None) -> Explanation:
@@ -438,23 +396,16 @@ class SSLSOP(ClassifierMixin, BaseEstimator):
     # --- the door ------------------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
-        if self.space is not None and not isinstance(self.space, OutputSpace):
-            raise ValueError(
-                f"space must be an output space, Classes([...]) say, or None; got {self.space!r}."
-            )
+        self._check_space()
         for name, choices in CHOICES.items():
-            if getattr(self, name) not in choices:
-                listed = ", ".join(f'"{choice}"' for choice in choices)
-                raise ValueError(f"{name} must be one of {listed}; got {getattr(self, name)!r}.")
+            check_choice(name, getattr(self, name), choices)
         for name in ("k", "max_iter"):
-            value = getattr(self, name)
-            if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-                raise ValueError(f"{name} must be a whole number of at least 1; got {value!r}.")
-        _check_number("C", self.C, least=0.0)
-        _check_number("tol", self.tol, least=0.0)
+            check_count(name, getattr(self, name))
+        check_number("C", self.C, least=0.0)
+        check_number("tol", self.tol, least=0.0)
         for name in ("eta", "gamma", "scale"):
             if getattr(self, name) != "auto":
-                _check_number(name, getattr(self, name), least=0.0, strictly=True, auto=True)
+                check_number(name, getattr(self, name), least=0.0, strictly=True, auto=True)
         if self.eta == "auto" and self.C == 0:
             raise ValueError('eta="auto" is 1 / (C t) and needs C > 0; got C=0. Give eta as a number.')
         if self.eta != "auto" and float(self.eta) * self.C > 1:
@@ -462,38 +413,3 @@ class SSLSOP(ClassifierMixin, BaseEstimator):
                 f"eta * C must be at most 1, or predictors overshoot zero; got eta={self.eta}, C={self.C}. "
                 "Lower one of them."
             )
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
-
-def _check_number(name: str, value: Any, least: float, strictly: bool = False, auto: bool = False) -> None:
-    sound = isinstance(value, Real) and not isinstance(value, bool) and np.isfinite(float(value))
-    if not sound or value < least or (strictly and value == least):
-        rule = f"a finite number {'above' if strictly else 'of at least'} {least:g}"
-        hint = ' or "auto"' if auto else ""
-        raise ValueError(f"{name} must be {rule}{hint}; got {value!r}.")
-
-
-def _inverse_frequencies(inputs: Inputs) -> np.ndarray | None:
-    """Inverse document frequencies of sparse token features, where sequences are the documents."""
-    if not sp.issparse(inputs.rows) or len(inputs) == inputs.rows.shape[0]:
-        return None
-    return TfidfTransformer().fit(inputs.sums()).idf_.astype(inputs.rows.dtype)
-
-
-def _compact(codes: np.ndarray, q: int) -> np.ndarray:
-    """The codes in the smallest integers that hold q of them and -1."""
-    return codes.astype(np.int8 if q <= 127 else np.int16 if q <= 32767 else np.int32)
-
-
-def _array(outputs: list[Any]) -> np.ndarray:
-    """An array of the outputs' own type if they share one, of objects otherwise."""
-    kinds = {type(output) for output in outputs}
-    if len(kinds) == 1 and kinds <= {int, float, str, bool}:
-        return np.array(outputs)
-    array = np.empty(len(outputs), dtype=object)
-    array[:] = outputs
-    return array
