@@ -44,11 +44,11 @@ def inner_losses(problem, labeled, seed, settings):
         true = [y[i] for i in held]
         hidden = [None if i in set(held.tolist()) else v for i, v in enumerate(y)]
         model = SSLSOP(problem.space, metric=problem.metric, max_iter=30, n_jobs=2, **settings)
-        guesses = [model.fit(problem.X, hidden).outputs_[held]]
+        inside = model.fit(problem.X, hidden).outputs_[held]
         rest = np.setdiff1d(np.arange(len(y)), held)
         model.fit(take(problem.X, rest), [y[i] for i in rest])
-        for own in (False, True):
-            guesses.append(model.set_params(own_predictor=own).predict(take(problem.X, held)))
+        new = take(problem.X, held)
+        guesses = [inside, *(model.set_params(own_predictor=own).predict(new) for own in (False, True))]
         for losses, guess in zip(wrong, guesses, strict=True):
             losses += [a != b for a, b in zip(guess, true, strict=True)]
     return [np.mean(losses) for losses in wrong]
