@@ -85,10 +85,10 @@ def check_count(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be a whole number of at least 1; got {value!r}.")
 
 
-def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> None:
+def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
     """Refuse what is not one of the choices."""
     if value not in choices:
-        listed = ", ".join(f'"{choice}"' for choice in choices)
+        listed = ", ".join(f'"{choice}"' if isinstance(choice, str) else str(choice) for choice in choices)
         raise ValueError(f"{name} must be one of {listed}; got {value!r}.")
 
 

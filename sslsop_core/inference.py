@@ -17,10 +17,10 @@ from .spaces import ListedSpace, OutputSpace
 
 
 def best_codes(space: OutputSpace, S: np.ndarray, T: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """The outputs of highest score."""
+    """The outputs of highest score; T may hold one (q, q) per point."""
     if isinstance(space, Sequences):
         paths = np.empty(len(S), dtype=np.int16)
-        _best_paths(S, T.astype(S.dtype), starts, paths)
+        _best_paths(S, T.astype(S.dtype).reshape(-1, len(space), len(space)), starts, paths)
         return paths
     if isinstance(space, LabelSets):
         return (S > 0).astype(np.int8)
@@ -120,7 +120,7 @@ def marginals(
 def _best_paths(U, T, starts, paths):
     for i in range(len(starts) - 1):
         rows = slice(starts[i], starts[i + 1])
-        best_path(U[rows], T, paths[rows])
+        best_path(U[rows], T[min(i, len(T) - 1)], paths[rows])
 
 
 @njit(nogil=True, cache=True)

@@ -12,8 +12,8 @@ Where the paper is silent, this is what happens:
 - Sequences are neighbors by the sum of their tokens, weighted by inverse document frequency if sparse.
 
 Ours and not the paper's: `output_step="exact"`, `weights="heat"`, `kernel="rbf"`, `scale="auto"`,
-`intercept`, `init="global"` and `anchor`. `SSLSOP.paper(space, ...)` is the paper's algorithm to the
-letter.
+`intercept`, `init="global"`, `anchor` and `own_predictor`. `SSLSOP.paper(space, ...)` is the paper's
+algorithm to the letter.
 """
 
 from __future__ import annotations
@@ -33,9 +33,11 @@ from .door import check_inputs, check_training
 from .engine import Engine, Start, engine_for
 from .estimator import Iteration, StructuredEstimator, check_choice, check_count, check_number, compact
 from .explain import Explanation, explain_new_point, explain_training_point
+from .features import Features
 from .inputs import Inputs, Matrix, tokens_of
 from .kernels import Kernel
 from .neighbors import Graph, Search, build_graph, given_graph, inverse_frequencies, shares, weighted_sums
+from .prediction import NewPoints
 from .sequences import Sequences
 from .shared import SharedPredictor, train_shared
 from .spaces import Classes, OutputSpace
@@ -83,6 +85,8 @@ class SSLSOP(StructuredEstimator):
     metric : "euclidean" or "cosine", the distance that defines neighborhoods.
     search : "exact", "approximate" (nearest-neighbor descent) or "auto" by size.
     include_self : whether a point belongs to its own neighborhood.
+    own_predictor : at prediction, also train a predictor for the new point's own neighborhood, with the
+        outputs learned, and average it with those of its neighbors; False is eq. 21 alone.
     tol : stop when no output moved and the objective moved by less than this share of itself.
     n_jobs : threads; the result does not depend on it.
     random_state : seed of all draws.
@@ -94,6 +98,7 @@ class SSLSOP(StructuredEstimator):
     n_iter_, stop_reason_ : turns taken; why the last run ended: "converged", "max_iter" or "interrupted".
     space_, classes_, n_features_in_, k_ : what was used.
     graph_ : the neighborhoods, a `Graph`.
+    features_ : the pipeline a loaded model was saved with, or None.
 
     Examples
     --------
@@ -106,6 +111,7 @@ class SSLSOP(StructuredEstimator):
     ['a', 'b']
     """
 
+    features_: Features | None = None
     _engine: Engine
     _given: np.ndarray
     _Y: np.ndarray
@@ -129,6 +135,7 @@ class SSLSOP(StructuredEstimator):
         metric: str = "euclidean",
         search: str = "auto",
         include_self: bool = True,
+        own_predictor: bool = True,
         tol: float = 1e-4,
         n_jobs: int | None = None,
         random_state: Any = 0,
@@ -149,6 +156,7 @@ class SSLSOP(StructuredEstimator):
         self.metric = metric
         self.search = search
         self.include_self = include_self
+        self.own_predictor = own_predictor
         self.tol = tol
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -157,7 +165,8 @@ class SSLSOP(StructuredEstimator):
     def paper(cls, space: OutputSpace | None = None, **parameters: Any) -> SSLSOP:
         """The paper's algorithm to the letter: eq. 16, uniform weights, plain inner products."""
         letter: dict[str, Any] = {"output_step": "paper", "weights": "uniform", "scale": 1.0}
-        return cls(space, **(letter | {"kernel": "linear", "intercept": False} | parameters))
+        letter |= {"kernel": "linear", "intercept": False, "own_predictor": False}
+        return cls(space, **(letter | parameters))
 
     # --- Algorithm 1 -------------------------------------------------------------------------------
 
@@ -326,10 +335,9 @@ class SSLSOP(StructuredEstimator):
 
     def predict(self, X: Any, *, neighbors: Any = None) -> Any:
         """Outputs of new points (eq. 21); None where no predictor nearby has learned anything."""
-        new, nearest, share = self._nearest(X, neighbors)
-        codes = self._engine.best_outputs(new, self._potentials(new, nearest, share), nearest, share)
-        outputs = self._outside(codes, new.starts)
-        unreached = np.flatnonzero(self._engine.fresh[nearest].all(axis=1))
+        points = self._meet(X, neighbors)
+        outputs = self._outside(points.codes(), points.inputs.starts)
+        unreached = np.flatnonzero(~points.reached)
         if len(unreached):
             outputs = outputs.astype(object) if isinstance(outputs, np.ndarray) else outputs
             for i in unreached:
@@ -339,31 +347,37 @@ class SSLSOP(StructuredEstimator):
     @available_if(lambda self: not isinstance(self.space, Sequences))
     def decision_function(self, X: Any, *, neighbors: Any = None) -> np.ndarray:
         """Mean score of every class, leaf or label, shape (n, q); for two classes the difference, (n,)."""
-        scores = self._potentials(*self._nearest(X, neighbors))
+        scores, _ = self._meet(X, neighbors).potentials()
         if isinstance(self.space_, Classes) and scores.shape[1] == 2:
             return scores[:, 1] - scores[:, 0]
         return scores
 
-    def _nearest(self, X: Any, neighbors: Any) -> tuple[Inputs, np.ndarray, np.ndarray]:
-        """New inputs, their nearest training points and the share of each."""
+    def _meet(self, X: Any, neighbors: Any) -> NewPoints:
+        """New points among the training points."""
         check_is_fitted(self, "history_")
-        new = check_inputs(self, X, self.space_, reset=False)
-        engine = self._engine
-        if sp.issparse(new.rows) != sp.issparse(engine.inputs.rows):
-            rows = engine.inputs.rows
-            new = Inputs(sp.csr_matrix(new.rows) if sp.issparse(rows) else new.rows.toarray(), new.starts)
-        new = Inputs(new.rows.astype(engine.dtype, copy=False), new.starts)
+        new, engine = check_inputs(self, X, self.space_, reset=False), self._engine
+        rows, sparse = new.rows, sp.issparse(engine.inputs.rows)
+        if sp.issparse(rows) != sparse:
+            rows = sp.csr_matrix(rows) if sparse else rows.toarray()
+        new = Inputs(rows.astype(engine.dtype, copy=False), new.starts)
         if neighbors is None:
             distances, nearest = self._search.of(self._points(new), engine.graph.k)
         else:
             table = given_graph(neighbors, len(new), len(engine.inputs))
             distances, nearest = table.distances, table.neighbors
-        share = shares(distances, self.weights, engine.graph.bandwidth)
-        return new, nearest, share.astype(engine.dtype)
-
-    def _potentials(self, new: Inputs, nearest: np.ndarray, share: np.ndarray) -> np.ndarray:
+        share = self._shares(distances).astype(engine.dtype)
         start_scores = None if self._shared is None else self._shared.scores(self.space_, new)
-        return self._engine.potentials(new, nearest, share, start_scores)
+        points = NewPoints(engine, new, nearest, share, start_scores)
+        if not self.own_predictor:
+            return points
+        with_itself = np.hstack([np.zeros((len(new), 1)), distances])
+        etas = map(self._eta, range(1, self.n_iter_ + 1))
+        return points.with_own(
+            distances, self._shares(with_itself), self._shared_start, self._Y, etas, self.C
+        )
+
+    def _shares(self, distances: np.ndarray) -> np.ndarray:
+        return shares(distances, self.weights, self.graph_.bandwidth)
 
     # --- why -----------------------------------------------------------------------------------------
 
@@ -381,17 +395,24 @@ class SSLSOP(StructuredEstimator):
                 raise ValueError(f"point must be an index from 0 to {last}; got {point}.")
             return explain_training_point(self._engine, self._Y, self._given, int(point))
         X = [point] if isinstance(self.space_, Sequences) or not sp.issparse(point) else point
-        new, nearest, share = self._nearest(X, neighbors)
-        codes = self._engine.best_outputs(new, self._potentials(new, nearest, share), nearest, share)
-        return explain_new_point(self._engine, self._Y, self._given, new, codes, nearest[0], share[0])
+        return explain_new_point(self._meet(X, neighbors), self._Y, self._given)
 
     # --- keeping -------------------------------------------------------------------------------------
 
-    def save(self, path: str | Path) -> None:
-        """Write the model to a `.sslsop` file; `load_model` reads it back."""
+    def save(self, path: str | Path, features: Features | None = None) -> None:
+        """Write the model to a `.sslsop` file; `load_model` reads it back.
+
+        With the fitted pipeline that made X, the loaded model also predicts from raw inputs.
+        """
         from .modelfile import save_model
 
-        save_model(self, path)
+        save_model(self, path, features or self.features_)
+
+    def predict_inputs(self, inputs: Any) -> Any:
+        """Outputs of raw inputs (images, sentences, table rows), for a model saved with its features."""
+        if self.features_ is None:
+            raise ValueError("This model was saved without features; call predict with rows of X.")
+        return self.predict(self.features_.transform(inputs))
 
     # --- the door ------------------------------------------------------------------------------------
 
@@ -401,6 +422,8 @@ class SSLSOP(StructuredEstimator):
             check_choice(name, getattr(self, name), choices)
         for name in ("k", "max_iter"):
             check_count(name, getattr(self, name))
+        for name in ("intercept", "anchor", "include_self", "own_predictor"):
+            check_choice(name, getattr(self, name), (True, False))
         check_number("C", self.C, least=0.0)
         check_number("tol", self.tol, least=0.0)
         for name in ("eta", "gamma", "scale"):
