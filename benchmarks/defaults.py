@@ -26,9 +26,9 @@ from sslsop_core.datasets.problem import take
 
 TASKS = [("digits", 0.3), ("digits", 0.05), ("cora", 0.3), ("cora", 0.05), ("sun15", 0.3), ("sun15", 0.1)]
 GRID = {
-    "init": ["spread", "global"],
+    "init": ["guided", "spread", "global"],
     "output_step": ["exact", "paper"],
-    "k": [10, 15, 25],
+    "k": [8, 12, 18],
     "weights": ["heat", "uniform"],
 }
 

@@ -48,7 +48,7 @@ class Engine(ABC):
         one per token of the neighbor r of neighborhood i.
     Z : codes of the outputs that attain the bounds (eq. 7), laid out like the pairs.
     known : (n,). The share of each neighborhood whose outputs are known; 0 = not reached.
-    fresh : (n,). Whether w_i is still zero.
+    learned : (n,). Whether each predictor has ever seen a known output.
     bounds : (n,). The mean bound of each neighborhood (eq. 6).
     square_norm : (n,). |w_i|^2, or |w_i - w_0|^2 when anchored.
     """
@@ -73,11 +73,10 @@ class Engine(ABC):
         self.A = np.zeros((self.at[-1], q), dtype=self.dtype)
         self.start_scores = np.zeros((0, q), dtype=self.dtype)
         self.start_weight = 0.0  # a, the coefficient of w_0
-        self.fresh = np.ones(n, dtype=bool)
+        self.learned = np.zeros(n, dtype=bool)
         if start is not None:
             self.start_scores = start.scores.astype(self.dtype)
             self.start_weight = 1.0
-            self.fresh[:] = False
         self.known = np.zeros(n)
         self.bounds = np.zeros(n)
         self.square_norm = np.full(n, 0.0 if start is None or start.anchor else start.square_norm)
@@ -114,6 +113,11 @@ class Engine(ABC):
         return self.graph.voters()
 
     @property
+    def fresh(self) -> np.ndarray:
+        """Mask of the predictors that are still zero, where z must be drawn."""
+        return ~self.learned if self.start is None else np.zeros_like(self.learned)
+
+    @property
     def vote_weights(self) -> np.ndarray:
         """The share of every pair in its neighborhood, 0 where that knows nothing, flat."""
         if self.known.all():
@@ -142,7 +146,7 @@ class Engine(ABC):
         self._step(Y, eta, decay, pull, cross)
         if self.start is not None and not anchored:
             self.square_norm += self.start_weight**2 * self.start.square_norm
-        self.fresh &= self.known == 0
+        self.learned |= self.known > 0
 
     @abstractmethod
     def upper_bounds(self, Y: np.ndarray) -> None:
@@ -231,7 +235,7 @@ class ChainEngine(Engine):
             self._start_T[:] = self.start.transitions
             if not self.start.anchor:
                 self.square_norm += np.sum(self._start_T**2)
-        self.T = np.tile(self._start_T, (len(self.fresh), 1, 1))
+        self.T = np.tile(self._start_T, (len(self.learned), 1, 1))
         self.Z = np.full(rows, -1, dtype=np.int16)
         self._best = np.zeros(rows, dtype=np.int16)
         self._second = np.zeros(rows, dtype=np.int16)

@@ -60,7 +60,7 @@ def explain_training_point(engine: Engine, Y: np.ndarray, given: np.ndarray, i: 
     """Through the neighborhoods that contain point i."""
     starts, voters = engine.voters
     pairs = voters[starts[i] : starts[i + 1]]
-    pairs = pairs[~engine.fresh[pairs // engine.graph.k]]
+    pairs = pairs[engine.learned[pairs // engine.graph.k]]
     code = engine.space.take(Y, np.array([i]), engine.inputs.starts)
     blocks = [engine.S[engine.at[p] : engine.at[p + 1]] for p in pairs]
     hoods, weights = (pairs // engine.graph.k).tolist(), engine.share.ravel()[pairs].tolist()

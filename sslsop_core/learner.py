@@ -3,8 +3,8 @@
 Where the paper is silent, this is what happens:
 
 - A point is its own neighbor (`include_self=True`), so that it lies in at least one neighborhood.
-- Missing outputs start as `init` says. With "spread" an output is unknown, and left out of every sum,
-  until a neighborhood that knows something reaches it; sums are divided by the known share.
+- Missing outputs start as `init` says. With "spread" and "guided" an output is unknown, and left out
+  of every sum, until a neighborhood that knows something reaches it; sums are divided by the known share.
 - A point that no neighborhood reaches keeps the output `None`.
 - Ties go to the lowest output, except at w = 0, where z is drawn among the tied outputs.
 - A partly given output allows some outputs: the learned one is always among them. z is not
@@ -12,8 +12,8 @@ Where the paper is silent, this is what happens:
 - Sequences are neighbors by the sum of their tokens, weighted by inverse document frequency if sparse.
 
 Ours and not the paper's: `output_step="exact"`, `weights="heat"`, `kernel="rbf"`, `scale="auto"`,
-`intercept`, `init="global"`, `anchor` and `own_predictor`. `SSLSOP.paper(space, ...)` is the paper's
-algorithm to the letter.
+`intercept`, `init="guided"` and `"global"`, `anchor` and `own_predictor`. `SSLSOP.paper(space, ...)` is
+the paper's algorithm to the letter.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from .starts import nearest_start, random_start, shared_start, spread_start
 
 CHOICES = {
     "output_step": ("exact", "paper"),
-    "init": ("spread", "nearest", "global", "random"),
+    "init": ("guided", "spread", "nearest", "global", "random"),
     "weights": ("heat", "uniform"),
     "kernel": ("linear", "rbf"),
     "metric": ("euclidean", "cosine"),
@@ -72,16 +72,17 @@ class SSLSOP(StructuredEstimator):
     eta : step size, or "auto" for 1 / (C t).
     max_iter : T, the largest number of iterations.
     output_step : "exact" minimises eq. 9 over each output; "paper" is eq. 16, which holds z fixed.
-    init : how missing outputs start. "spread": unknown until a neighborhood that knows something
-        reaches them; "nearest": that of the nearest labelled point; "global": predicted by a structural
-        SVM on the labelled points, from which every w_i starts too; "random".
+    init : how missing outputs and predictors start. "spread": outputs unknown until a neighborhood that
+        knows something reaches them, w_i = 0; "guided": the same, but every w_i starts at a structural SVM
+        on the labelled points; "global": w_i starts there too, and outputs as it predicts; "nearest":
+        outputs of the nearest labelled points, w_i = 0; "random": any outputs, w_i = 0.
     weights : "uniform", or "heat": a neighbor at distance d counts exp(-d^2/h), with h the median squared
         distance to the 10th neighbor.
     kernel : "linear" or "rbf", exp(-gamma |x - x'|^2).
     gamma : number, or "auto" for 1/h.
     intercept : whether predictors have a constant term.
     scale : divides the linear kernel; "auto" is the mean of |x|^2, so that `eta` does not depend on units.
-    anchor : with init="global", pull every w_i towards the shared start in place of zero.
+    anchor : with init="guided" or "global", pull every w_i towards the shared start in place of zero.
     metric : "euclidean" or "cosine", the distance that defines neighborhoods.
     search : "exact", "approximate" (nearest-neighbor descent) or "auto" by size.
     include_self : whether a point belongs to its own neighborhood.
@@ -125,7 +126,7 @@ class SSLSOP(StructuredEstimator):
         eta: float | str = 5.0,
         max_iter: int = 50,
         output_step: str = "exact",
-        init: str = "spread",
+        init: str = "guided",
         weights: str = "heat",
         kernel: str = "linear",
         gamma: float | str = "auto",
@@ -248,20 +249,24 @@ class SSLSOP(StructuredEstimator):
         self.stop_reason_ = "interrupted"
 
     def _first_outputs(self, inputs: Inputs, kernel: Kernel) -> tuple[np.ndarray, SharedPredictor | None]:
-        space, given = self.space_, self._given
-        if self.init == "spread":
-            return spread_start(space, given, inputs.starts, self._seed), None
-        if self.init == "random":
-            return random_start(space, given, inputs.starts, self._seed), None
-        labeled = np.flatnonzero(space.complete(given, inputs.starts))
-        if len(labeled) == 0:
+        """Where outputs and, through a shared predictor, the local ones begin."""
+        space, given, starts = self.space_, self._given, inputs.starts
+        labeled = np.flatnonzero(space.complete(given, starts))
+        if len(labeled) == 0 and self.init in ("nearest", "global"):
             raise ValueError(
                 f'init="{self.init}" learns from completely given outputs, and all are given only in part; '
                 'use init="spread".'
             )
+        if self.init == "random":
+            return random_start(space, given, starts, self._seed), None
         if self.init == "nearest":
             return nearest_start(space, given, inputs, self._search.points, self.n_jobs), None
+        spread = spread_start(space, given, starts, self._seed)
+        if self.init == "spread" or len(labeled) == 0:
+            return spread, None
         shared = train_shared(space, inputs, given, labeled, kernel, self._seed)
+        if self.init == "guided":
+            return spread, shared
         return shared_start(space, given, inputs, shared.scores(space, inputs), shared), shared
 
     def _shared_start(self, inputs: Inputs) -> Start | None:

@@ -70,7 +70,7 @@ def dump_model(model: SSLSOP, features: Features | None = None) -> bytes:
         "distances": engine.graph.distances,
         "share": engine.share,
         "coefficients": engine.A,
-        "fresh": engine.fresh,
+        "learned": engine.learned,
         "square_norm": engine.square_norm,
         "given": model._given,
         "outputs": model._Y,
@@ -238,7 +238,7 @@ def _restore(header: dict[str, Any], tensors: _Tensors) -> SSLSOP:
         space, inputs, graph, share, kernel, model._shared_start(inputs), model._seed, model.n_jobs
     )
     engine.A = np.ascontiguousarray(tensors.numbers("coefficients", *engine.A.shape), dtype=engine.dtype)
-    engine.fresh = tensors.flags("fresh", n)
+    engine.learned = tensors.flags("learned", n)
     engine.square_norm = tensors.numbers("square_norm", n)
     engine.start_weight = float(header["start_weight"])
     if isinstance(engine, ChainEngine):

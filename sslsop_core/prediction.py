@@ -87,7 +87,7 @@ class NewPoints:
     @property
     def reached(self) -> np.ndarray:
         """Mask of the points with a predictor nearby that has learned something."""
-        return ~self.engine.fresh[self.nearest].all(axis=1)
+        return self.engine.learned[self.nearest].any(axis=1)
 
     def potentials(self) -> tuple[np.ndarray, np.ndarray]:
         """Mean scores of the tokens (tokens, q), and of transitions (new inputs, q, q)."""
@@ -107,9 +107,9 @@ class NewPoints:
         """The predictors that speak for the only new point."""
         half = 1.0 if self.own is None else 0.5
         for hood, weight in zip(self.nearest[0].tolist(), self.share[0].tolist(), strict=True):
-            if not self.engine.fresh[hood]:
+            if self.engine.learned[hood]:
                 yield self._voice(self.engine, hood, hood, half * weight, np.arange(len(self.engine.inputs)))
-        if self.own is not None and self.used is not None and not self.own.fresh[0]:
+        if self.own is not None and self.used is not None and self.own.learned[0]:
             yield self._voice(self.own, 0, None, half, np.concatenate([[-1], self.used]))
 
     def _voice(self, engine: Engine, hood: int, name: int | None, weight: float, owners: np.ndarray) -> Voice:

@@ -74,7 +74,7 @@ def test_the_votes_of_a_new_point_add_up_to_its_scores():
 
 def test_an_output_comes_from_its_own_side():
     X = np.concatenate([np.arange(10.0), np.arange(100.0, 110.0)])[:, None]
-    model = SSLSOP(k=4, kernel="rbf").fit(X, ["a", *[None] * 9, "b", *[None] * 9])
+    model = SSLSOP(k=4, kernel="rbf", init="spread").fit(X, ["a", *[None] * 9, "b", *[None] * 9])
     assert model.explain(9).sources == ((0, 1.0),)
     assert model.explain(19).sources == ((10, 1.0),)
     assert model.explain([105.5]).output == "b"

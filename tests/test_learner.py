@@ -20,7 +20,7 @@ from sslsop_core import SSLSOP, Classes, LabelSets, Sequences, TreeLeaves
 from . import reference
 from .problems import KINDS, TREE, make
 
-INITS = ["spread", "nearest", "global", "random"]
+INITS = ["guided", "spread", "nearest", "global", "random"]
 
 
 def hidden(twin, rng, share=0.5):
@@ -142,7 +142,7 @@ def test_sparse_inputs_give_the_same_result_as_dense_ones(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("init", ["spread", "global"])
+@pytest.mark.parametrize("init", ["spread", "guided"])
 def test_the_number_of_jobs_changes_no_bit(kind, init, monkeypatch):
     monkeypatch.setattr("sslsop_core.parallel.SMALL", 0)  # thread even these few points
     rng = np.random.default_rng(3)
@@ -203,20 +203,22 @@ def test_an_abandoned_fit_leaves_a_model_that_works():
     assert model.resume(47).outputs_.tolist() == whole.outputs_.tolist()
 
 
-def test_outputs_spread_step_by_step_along_the_graph():
+@pytest.mark.parametrize("init", ["spread", "guided"])
+def test_outputs_spread_step_by_step_along_the_graph(init):
     """On a line with neighborhoods of three, a turn carries each end's output two points further."""
     X = np.arange(30.0)[:, None]
     y = ["left", *[None] * 28, "right"]
-    model = SSLSOP(k=3, weights="uniform", metric="euclidean", max_iter=40)
+    model = SSLSOP(k=3, weights="uniform", init=init, max_iter=40)
     unreached = [turn.n_unreached for turn in model.iter_fit(X, y)]
     assert unreached[:7] == [24, 20, 16, 12, 8, 4, 0]
 
 
-def test_points_that_no_neighborhood_reaches_stay_none():
+@pytest.mark.parametrize("init", ["spread", "guided"])
+def test_points_that_no_neighborhood_reaches_stay_none(init):
     rng = np.random.default_rng(0)
     X = np.vstack([rng.normal(size=(20, 2)), rng.normal(size=(20, 2)) + 100])
     y = ["a", "b"] + [None] * 38
-    model = SSLSOP(k=4).fit(X, y)
+    model = SSLSOP(k=4, init=init).fit(X, y)
     assert model.history_[-1].n_unreached == 20
     assert all(output is None for output in model.outputs_[20:])
     assert all(output is not None for output in model.outputs_[:20])
@@ -228,7 +230,7 @@ def test_two_moons_are_learned_from_two_points_each():
     X, y = make_moons(300, noise=0.05, random_state=0)
     labeled = np.concatenate([np.flatnonzero(y == c)[:2] for c in (0, 1)])
     given = [int(v) if i in labeled else None for i, v in enumerate(y)]
-    model = SSLSOP(k=10, intercept=True, kernel="rbf").fit(X, given)
+    model = SSLSOP(k=10, intercept=True).fit(X, given)
     assert np.mean(model.outputs_ == y) > 0.95
 
 
