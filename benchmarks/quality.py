@@ -59,7 +59,8 @@ def fold_losses(problem, fold):
         new, inside = predicted
         return [
             np.mean(new != test), space.losses(test, new, None).mean(),
-            np.mean(inside[hidden] != train[hidden]), space.losses(train[hidden], inside[hidden], None).mean(),
+            np.mean(inside[hidden] != train[hidden]),
+            space.losses(train[hidden], inside[hidden], None).mean(),
         ]  # fmt: skip
 
     spreads = [losses(spreading(problem, X, X_test, train, hidden, k)) for k in (5, 7, 10, 15)]
