@@ -115,22 +115,11 @@ def build_layouts() -> None:
 
 def layout(problem) -> np.ndarray:
     """Map coordinates, centred and scaled so that float16 keeps three digits."""
-    from sklearn.neighbors import NearestNeighbors
-    from umap import UMAP
+    from sslsop_core.layout import graph_map, one_row_each
+    from sslsop_core.neighbors import Search, build_graph
 
-    X, k = problem.X, 15
-    if problem.kind == "sequences":  # neighbors of whole sequences: sums of their tokens
-        X = np.stack([np.asarray(x.sum(axis=0)).ravel() for x in X])
-    dist, idx = NearestNeighbors(n_neighbors=k, metric=problem.metric, algorithm="brute").fit(X).kneighbors(X)
-    itself = np.arange(len(idx))
-    for i in np.flatnonzero(idx[:, 0] != itself):  # a duplicate may come before the point itself
-        j = np.flatnonzero(idx[i] == i)
-        idx[i, j[0] if len(j) else k - 1], idx[i, 0] = idx[i, 0], i
-        dist[i, 0] = 0.0
-    assert idx.shape == dist.shape == (len(problem), k)
-    knn = (idx.astype("i4"), dist.astype("f4"), None)
-    reducer = UMAP(n_neighbors=k, n_epochs=200, random_state=42, precomputed_knn=knn)
-    points = reducer.fit_transform(X)
+    search = Search(one_row_each(problem.X), problem.metric, "exact", None, 0)
+    points = graph_map(problem.X, build_graph(search, 15, include_self=True))
     points -= points.mean(axis=0)
     return (points / np.abs(points).max()).astype(np.float16)
 

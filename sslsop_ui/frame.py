@@ -1,0 +1,40 @@
+"""What every page starts with: title, logo, sidebar, and the run that this visitor is in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+HERE = Path(__file__).resolve().parent.parent
+ASSETS = HERE / "assets"
+PAGES = {
+    "Experiment": (
+        ("app.py", "Home", ":material/home:"),
+        ("pages/data.py", "Data", ":material/database:"),
+        ("pages/train.py", "Train", ":material/hub:"),
+        ("pages/predict.py", "Predict & export", ":material/download:"),
+    ),
+    "Study": (
+        ("pages/compare.py", "Compare", ":material/bar_chart:"),
+        ("pages/sensitivity.py", "Sensitivity", ":material/tune:"),
+        ("pages/learn.py", "Learn", ":material/school:"),
+    ),
+}
+
+
+def open_page(title: str, *, sidebar: str = "expanded") -> None:
+    """Set up the page; the first call of every page."""
+    st.set_page_config(
+        page_title=f"{title} · SSLSOP Lab",
+        page_icon=str(ASSETS / "favicon.png"),
+        layout="wide",
+        initial_sidebar_state=sidebar,  # type: ignore[arg-type]
+    )
+    st.logo(str(ASSETS / "logo.svg"), size="large")
+    with st.sidebar:
+        for section, pages in PAGES.items():
+            st.caption(section)
+            for path, label, icon in pages:
+                if (HERE / path).exists():
+                    st.page_link(path, label=label, icon=icon, width="stretch")

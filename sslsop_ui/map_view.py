@@ -1,0 +1,51 @@
+"""The map as a Streamlit component: a canvas of our own, because it must redraw in milliseconds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from .map_data import Geometry
+
+HERE = Path(__file__).parent
+
+_component = st.components.v2.component(
+    "sslsop_map",
+    html=(HERE / "map.html").read_text(encoding="utf-8"),
+    css=(HERE / "map.css").read_text(encoding="utf-8"),
+    js=(HERE / "map.js").read_text(encoding="utf-8"),
+)
+
+
+def show_map(
+    key: str,
+    geometry: Geometry,
+    frames: dict[str, Any],
+    overlay: dict[str, Any],
+    *,
+    height: int | None = None,
+    big: bool = False,
+    whole: bool = True,
+) -> list[int]:
+    """Draw the map and return the points that are selected on it.
+
+    Without a height the map fills the window below the page's head. `whole=False` leaves the geometry out of the message: the page has it already, and asks again if not.
+    """
+    asked = st.session_state.get(key)
+    missing = asked is not None and getattr(asked, "missing", None) is not None
+    result = _component(
+        key=key,
+        data={
+            "version": geometry.version,
+            "geometry": geometry.packed() if whole or missing else None,
+            "frames": frames,
+            "overlay": overlay,
+            "height": height,
+            "big": big,
+        },
+        on_selection_change=lambda: None,
+        on_missing_change=lambda: None,
+    )
+    return list(result.selection or [])

@@ -1,0 +1,185 @@
+"""The main part of the Train page: buttons, live numbers, the map and the point panel."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from sslsop_core.datasets import Problem
+from sslsop_core.diagnosis import advise
+
+from . import point_panel, state
+from .map_view import show_map
+from .run_map import map_of, preview_parts
+from .runs import Run
+
+POLL = 0.4  # seconds between two looks at a run
+MAP = "map"
+UNITS = {"classes": "classes", "tree": "leaves", "sequences": "tags", "labelsets": "labels"}
+STATES = {
+    "ready": "Ready", "queued": "Waiting for a free slot", "preparing": "Finding neighbors",
+    "running": "Training", "paused": "Paused", "stopped": "Stopped", "finished": "Finished",
+    "failed": "Failed",
+}  # fmt: skip
+
+
+def data_card(problem: Problem) -> None:
+    """What is being trained on, with the way to change it."""
+    with st.container(border=True, gap="small"):
+        n_given = sum(output is not None for output in state.given())
+        st.markdown(f"**{problem.name}**")
+        st.caption(f"{len(problem):,} points · {n_given:,} labelled · {len(problem.space)} {UNITS[problem.kind]}")
+        st.page_link("pages/data.py", label="Change the data", icon=":material/edit:")
+
+
+def show(run: Run | None, fits: bool) -> None:
+    """Everything that moves, in a fragment that looks at the run while it is active."""
+    st.session_state["whole"] = True
+    watching = _needs_watching(run)
+    st.fragment(_live, run_every=POLL if watching else None)(fits, watching)
+
+
+def _needs_watching(run: Run | None) -> bool:
+    """Whether the run, or its map, will change by itself."""
+    if run is None:
+        return False
+    drawn = map_of(run, state.maps())
+    drawn.geometry()
+    return run.active or (bool(run.turns) and not drawn.final)
+
+
+def _live(fits: bool, watching: bool) -> None:
+    run = state.run()
+    if watching != _needs_watching(run):
+        st.rerun()  # the interval is fixed by the full run: have another one
+    _head(run, fits)
+    if run is None:
+        _preview()
+        return
+    _numbers(run)
+    _messages(run)
+    picture, side = st.columns([2.7, 1], gap="medium")
+    with picture:
+        _map(run)
+    with side:
+        point_panel.show(run, selected_points())
+
+
+def selected_points() -> list[int]:
+    chosen = st.session_state.get(MAP)
+    return list(getattr(chosen, "selection", None) or [])
+
+
+# --- head --------------------------------------------------------------------------------------------
+
+
+def _head(run: Run | None, fits: bool) -> None:
+    title, buttons = st.columns([1, 1.5], vertical_alignment="center")
+    title.header("Train", anchor=False)
+    with buttons, st.container(horizontal=True, horizontal_alignment="right", gap="small"):
+        active, paused = run is not None and run.active, run is not None and run.status in ("paused", "stopped")
+        changed = run is None or run.settings != state.settings()
+        if paused and not changed:
+            st.button("Resume", type="primary", icon=":material/play_arrow:", on_click=run.go,
+                      disabled=run.status == "stopped")  # fmt: skip
+        else:
+            st.button("Train", type="primary", icon=":material/play_arrow:", disabled=not fits or active,
+                      on_click=state.start_run)  # fmt: skip
+        st.button("Pause", icon=":material/pause:", disabled=not active, on_click=_act, args=("pause",))
+        st.button("Step", icon=":material/skip_next:", disabled=run is None or active or run.settled,
+                  on_click=_act, args=("step",), help="One more iteration")  # fmt: skip
+        st.button("Stop", icon=":material/stop:", disabled=not active and not paused, on_click=_act,
+                  args=("stop",))  # fmt: skip
+        more = state.settings().max_iter
+        st.button(f"{more} more", icon=":material/add:", on_click=_act, args=("more", more),
+                  disabled=run is None or active or not run.turns or run.settled,
+                  help="Go on from here: the same as one longer run")  # fmt: skip
+
+
+def _act(what: str, *args: int) -> None:
+    run = state.run()
+    if run is not None:
+        getattr(run, what)(*args)
+
+
+# --- numbers -----------------------------------------------------------------------------------------
+
+
+def _numbers(run: Run) -> None:
+    turns = list(run.turns)
+    cards = st.columns(4, gap="small")
+    with cards[0].container(border=True, height=CARD):
+        _progress(run)
+    losses = [turn.loss for turn in turns if turn.loss is not None]
+    with cards[1]:
+        _metric("Wrong among hidden outputs", f"{losses[-1]:.1%}" if losses and run.problem.kind != "tree" else
+                f"{losses[-1]:.3f}" if losses else "–", losses, "area", _loss_help(run))  # fmt: skip
+    with cards[2]:
+        values = [turn.iteration.objective for turn in turns]
+        _metric("Objective", f"{values[-1]:,.1f}" if values else "–", values, "line",
+                "Eq. 9, over the neighborhoods that know something: it can rise while outputs spread.")  # fmt: skip
+    with cards[3]:
+        moved = [turn.iteration.n_changed for turn in turns]
+        _metric("Outputs changed", f"{moved[-1]:,}" if moved else "–", moved, "bar",
+                "How many outputs moved in the last iteration.")  # fmt: skip
+
+
+CARD = 156
+
+
+def _metric(label: str, value: str, history: list, kind: str, help: str) -> None:
+    st.metric(label, value, chart_data=history if len(history) > 1 else None, chart_type=kind,
+              border=True, height=CARD, help=help)  # fmt: skip
+
+
+def _progress(run: Run) -> None:
+    left = f" · {run.seconds_left:.0f} s left" if run.status == "running" and run.seconds_left > 2 else ""
+    why = " · nothing moves any more" if run.settled else ""
+    st.metric("Iteration", f"{run.n_iter} / {run.target}")
+    waiting = f" ({state.registry().waiting()} in the queue)" if run.status == "queued" else ""
+    st.progress(min(1.0, run.n_iter / max(run.target, 1)), STATES[run.status] + waiting + why + left)
+
+
+def _loss_help(run: Run) -> str:
+    if run.problem.kind == "tree":
+        return "Mean height of the first common ancestor of the learned and the true leaf, hidden outputs only."
+    if run.problem.space.loss_name == "hamming":
+        return "Mean share of wrong labels or tags, hidden outputs only."
+    return "Share of the hidden outputs that differ from the truth; those not reached count as wrong."
+
+
+def _messages(run: Run) -> None:
+    if run.status == "failed":
+        st.error(run.error, icon=":material/error:")
+    advice = advise(run.model) if run.turns and not run.active else None
+    if advice is not None:
+        with st.container(border=True, horizontal=True, vertical_alignment="center"):
+            st.markdown(f":material/lightbulb: {advice.text}", width="stretch")
+            shown = ", ".join(f"{name} = {value}" for name, value in advice.remedy.items())
+            st.button(f"Train with {shown}", on_click=_remedy, args=(advice.remedy,))
+
+
+def _remedy(values: dict) -> None:
+    state.change(**values)
+    state.start_run()
+
+
+# --- map ---------------------------------------------------------------------------------------------
+
+
+def _map(run: Run) -> None:
+    drawn, chosen = map_of(run, state.maps()), selected_points()
+    geometry = drawn.geometry()
+    sources = point_panel.sources(run, chosen)
+    sent = st.session_state.get("sent")
+    whole = st.session_state.pop("whole", False) or sent != geometry.version
+    st.session_state["sent"] = geometry.version
+    show_map(MAP, geometry, drawn.frames(run.active), drawn.overlay(chosen, sources), whole=whole)
+
+
+def _preview() -> None:
+    st.info(
+        "Coloured points are labelled, grey ones are not. **Train** lets the outputs spread over the map, "
+        "neighborhood by neighborhood.",
+        icon=":material/touch_app:",
+    )
+    show_map("preview", *preview_parts(state.problem(), state.given(), state.maps(), state.problem_key()))
