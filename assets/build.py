@@ -105,6 +105,24 @@ def original_letters() -> tuple[np.ndarray, ...]:
     return pixels, labels, lengths, np.array([int(rows[i][5]) for i in firsts])
 
 
+def build_home() -> None:
+    """The finished run that the first page shows: 18 labelled digits, 20 iterations."""
+    from sslsop_core import SSLSOP, datasets
+
+    problem = datasets.load("digits")
+    y = problem.hide(labeled=0.01, seed=0)
+    model = SSLSOP(problem.space, k=8, max_iter=20).fit(problem.X, y)
+    given = problem.space.encode(y)
+    save(
+        "home.npz",
+        layout=problem.layout.astype(np.float16),
+        neighbors=model.graph_.neighbors.astype(np.uint16),
+        symbols=np.stack([given.astype(np.int8), *(turn.outputs for turn in model.history_)]),
+        truth=problem.space.encode(problem.y).astype(np.int8),
+        images=problem.inputs,
+    )
+
+
 def build_layouts() -> None:
     """UMAP of the default graph of every embedded set: 15 neighbors, the point itself among them."""
     from sslsop_core import datasets
@@ -147,7 +165,13 @@ def build_examples() -> None:
             packed.writestr(member, buffer.getvalue())
 
 
-BUILDERS = {"cora": build_cora, "ocr": build_ocr, "layouts": build_layouts, "examples": build_examples}
+BUILDERS = {
+    "cora": build_cora,
+    "ocr": build_ocr,
+    "layouts": build_layouts,
+    "home": build_home,
+    "examples": build_examples,
+}
 
 if __name__ == "__main__":
     for part in sys.argv[1:] or BUILDERS:

@@ -7,8 +7,11 @@ from sslsop_ui.frame import open_page
 
 open_page("Train")
 state.prepare()
+if name := st.session_state.pop("task", None):  # a button of the first page
+    state.change(data=name, knobs=())
+    state.start_run()
 
-problem = state.problem()
+problem = state.require_problem()
 with st.sidebar:
     workbench.data_card(problem)
     controls.parameters(problem)

@@ -1,4 +1,4 @@
-"""One local predictor in the paper's own form: the vector w_i, where the features are few enough to look at."""
+"""One local predictor in the paper's own form, the vector w_i, to be looked at."""
 
 from __future__ import annotations
 
@@ -25,3 +25,10 @@ def local_weights(model: SSLSOP, i: int) -> np.ndarray:
     mixed = (engine.A @ engine.mixing)[rows]
     W = X.T @ mixed / engine.kernel.scale
     return np.vstack([W, mixed.sum(axis=0)]) if engine.kernel.intercept else W
+
+
+def local_outputs(model: SSLSOP, i: int, X: np.ndarray) -> np.ndarray:
+    """Codes of what the predictor of one neighborhood says anywhere, near or far (eq. 2)."""
+    W = local_weights(model, i)
+    rows = np.hstack([X, np.ones((len(X), 1))]) if model._engine.kernel.intercept else X
+    return (rows @ W).argmax(axis=1)

@@ -36,62 +36,108 @@ def parameters(problem: Problem) -> None:
     most = max(2, min(100, len(problem) - 1))
     if state.settings().k > most:
         state.change(k=most)
-    slider = {"persist_state": "session"}
     st.slider(
-        "Neighborhood size k", 2, most, key=state.key_of("k"), **slider,
+        "Neighborhood size k",
+        2,
+        most,
+        key=state.key_of("k"),
+        persist_state="session",
         help="How many nearest points share one local predictor. Small: sharp borders, slow spread, "
         "perhaps unreached points. Large: smooth, but neighborhoods reach across borders.",
-    )  # fmt: skip
+    )
     st.select_slider(
-        "Simplicity C", _with(C_VALUES, "C"), key=state.key_of("C"), **slider,
+        "Simplicity C",
+        _with(C_VALUES, "C"),
+        key=state.key_of("C"),
+        persist_state="session",
         help="Weight of |w|². **Larger means simpler predictors: the opposite of C in most SVM libraries.**",
-    )  # fmt: skip
+    )
     st.select_slider(
-        "Step size eta", _with(ETA_VALUES, "eta"), key=state.key_of("eta"), **slider,
+        "Step size eta",
+        _with(ETA_VALUES, "eta"),
+        key=state.key_of("eta"),
+        persist_state="session",
         help="How far each predictor moves in one iteration. Around 5 to 20 suits most data; with the "
         "paper's output step a small one lets outputs flip for ever. auto is 1 / (C t).",
-    )  # fmt: skip
+    )
     st.slider(
-        "Iterations T", 1, MOST_TURNS // 5, key=state.key_of("max_iter"), **slider,
+        "Iterations T",
+        1,
+        MOST_TURNS // 5,
+        key=state.key_of("max_iter"),
+        persist_state="session",
         help="At most so many; training ends earlier when nothing moves any more.",
-    )  # fmt: skip
+    )
     with st.expander("Advanced", icon=":material/tune:"):
         _advanced(problem)
 
 
 def _advanced(problem: Problem) -> None:
     _choice(
-        "Output step", "output_step", ["exact", "paper"],
+        "Output step",
+        "output_step",
+        ["exact", "paper"],
         "How a missing output is chosen. Exact minimises the objective itself; the paper's step holds "
         "the violating outputs z fixed, and may flip for ever when eta is small.",
-    )  # fmt: skip
+    )
     _choice(
-        "Start of missing outputs", "init", ["spread", "nearest", "global", "random"],
+        "Start of missing outputs",
+        "init",
+        ["spread", "nearest", "global", "random"],
         "Unknown until reached lets you watch outputs spread. One predictor of the labelled points is a "
         "good start when many are labelled.",
-    )  # fmt: skip
+    )
     own = f"As suits the data ({problem.metric})"
     _choice(
-        "Metric", "metric", [AS_DATA, "euclidean", "cosine"],
-        "The distance that decides who is a neighbor.", {AS_DATA: own},
-    )  # fmt: skip
-    _choice("Weights of neighbors", "weights", ["heat", "uniform"],
-            "How much a neighbor counts inside a neighborhood.")  # fmt: skip
+        "Metric",
+        "metric",
+        [AS_DATA, "euclidean", "cosine"],
+        "The distance that decides who is a neighbor.",
+        {AS_DATA: own},
+    )
+    _choice(
+        "Weights of neighbors",
+        "weights",
+        ["heat", "uniform"],
+        "How much a neighbor counts inside a neighborhood.",
+    )
     _choice("Kernel", "kernel", ["linear", "rbf"], "Linear predictors, or smooth curved ones.")
-    st.toggle("Intercept", key=state.key_of("intercept"), persist_state="session",
-              help="Gives every predictor a constant term, so that its border need not pass through 0.")  # fmt: skip
-    st.toggle("Pull towards the start", key=state.key_of("anchor"), persist_state="session",
-              help="With the start from one predictor: pull towards it, not towards zero. Keeps rare outputs "
-              "alive in sequences.")  # fmt: skip
-    st.number_input("Seed", 0, 10_000, key=state.key_of("random_state"), persist_state="session",
-                    help="Of the few random draws; the same seed gives the same run.")  # fmt: skip
+    st.toggle(
+        "Intercept",
+        key=state.key_of("intercept"),
+        persist_state="session",
+        help="Gives every predictor a constant term, so that its border need not pass through 0.",
+    )
+    st.toggle(
+        "Pull towards the start",
+        key=state.key_of("anchor"),
+        persist_state="session",
+        help="With the start from one predictor: pull towards it, not towards zero. Keeps rare outputs "
+        "alive in sequences.",
+    )
+    st.number_input(
+        "Seed",
+        0,
+        10_000,
+        key=state.key_of("random_state"),
+        persist_state="session",
+        help="Of the few random draws; the same seed gives the same run.",
+    )
     st.button("Reset all parameters", on_click=state.reset, icon=":material/restart_alt:", width="stretch")
 
 
-def _choice(label: str, name: str, options: list[str], help: str, words: dict[str, str] | None = None) -> None:
+def _choice(
+    label: str, name: str, options: list[str], help: str, words: dict[str, str] | None = None
+) -> None:
     named = WORDS | (words or {})
-    st.selectbox(label, options, key=state.key_of(name), format_func=named.__getitem__, help=help,
-                 persist_state="session")  # fmt: skip
+    st.selectbox(
+        label,
+        options,
+        key=state.key_of(name),
+        format_func=named.__getitem__,
+        help=help,
+        persist_state="session",
+    )
 
 
 def _with(values: list[Any], name: str) -> list[Any]:

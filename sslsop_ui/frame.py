@@ -6,6 +6,8 @@ from pathlib import Path
 
 import streamlit as st
 
+from . import warmup
+
 HERE = Path(__file__).resolve().parent.parent
 ASSETS = HERE / "assets"
 PAGES = {
@@ -38,3 +40,27 @@ def open_page(title: str, *, sidebar: str = "expanded") -> None:
             for path, label, icon in pages:
                 if (HERE / path).exists():
                     st.page_link(path, label=label, icon=icon, width="stretch")
+    _warm_up_once()
+    if title != "Train" and "run" in st.session_state:
+        _status()
+
+
+@st.cache_resource(show_spinner=False)
+def _warm_up_once() -> None:
+    warmup.start()
+
+
+def _status() -> None:
+    """How the run goes, on the pages that do not show it; looking keeps it from being given up."""
+    from . import state  # slow to import: only when there is a run
+
+    def show() -> None:
+        run = state.run()
+        if run is not None and run.active:
+            st.progress(
+                run.n_iter / max(run.target, 1), f"Training {run.problem.name}: {run.n_iter} / {run.target}"
+            )
+
+    with st.sidebar:
+        run = state.run()
+        st.fragment(show, run_every=1.0 if run is not None and run.active else None)()

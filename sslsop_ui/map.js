@@ -40,7 +40,7 @@ class OutputMap {
       return;
     }
     this.root.querySelector(".map").classList.toggle("big", !!data.big);
-    this.height = data.height;
+    this.height = data.height; this.around = data.around;
     this.setOverlay(overlay);
     this.setFrames(frames);
     this.resize();
@@ -90,7 +90,7 @@ class OutputMap {
   // --- drawing ----------------------------------------------------------------------------------
 
   resize() {
-    this.$(".stage").style.height = (this.height ?? clamp(window.innerHeight - 430, 280, 760)) + "px";
+    this.$(".stage").style.height = (this.height ?? clamp(window.innerHeight - this.around, 280, 760)) + "px";
     const box = this.$(".stage").getBoundingClientRect(), ratio = window.devicePixelRatio || 1;
     if (!box.width || !this.geo) return;
     const w = Math.round(box.width * ratio), h = Math.round(box.height * ratio);
@@ -106,7 +106,7 @@ class OutputMap {
     const { x, y, n, stretch, aspect } = this.geo, { width: W, height: H } = this.canvas;
     const pad = 22 * this.ratio;
     let w = W - 2 * pad, h = H - 2 * pad;
-    const fit = stretch ? clamp(w / h, aspect / 1.7, aspect * 1.7) : aspect;
+    const fit = stretch ? clamp(w / h, aspect / 2.4, aspect * 2.4) : aspect;
     if (w / h > fit) w = h * fit; else h = w / fit;
     const z = this.view.zoom, left = W / 2 + this.view.x - w * z / 2, top = H / 2 + this.view.y - h * z / 2;
     this.px = new Float32Array(n); this.py = new Float32Array(n);

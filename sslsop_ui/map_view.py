@@ -26,12 +26,14 @@ def show_map(
     overlay: dict[str, Any],
     *,
     height: int | None = None,
+    around: int = 430,
     big: bool = False,
     whole: bool = True,
 ) -> list[int]:
     """Draw the map and return the points that are selected on it.
 
-    Without a height the map fills the window below the page's head. `whole=False` leaves the geometry out of the message: the page has it already, and asks again if not.
+    Without a height the map fills the window, less the pixels `around` it. `whole=False` leaves the
+    geometry out of the message: the page has it already, and asks again if not.
     """
     asked = st.session_state.get(key)
     missing = asked is not None and getattr(asked, "missing", None) is not None
@@ -43,6 +45,7 @@ def show_map(
             "frames": frames,
             "overlay": overlay,
             "height": height,
+            "around": around,
             "big": big,
         },
         on_selection_change=lambda: None,

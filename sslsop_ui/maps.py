@@ -54,6 +54,10 @@ class Maps:
             return Coordinates(self._plane(key, problem, shown), how, ordered.done())
         return Coordinates(ordered.result(), "UMAP of the neighborhood graph", True)
 
+    def warm_up(self, problem: Problem, graph: Graph) -> None:
+        """Have UMAP compiled, by a map that nobody looks at."""
+        self._pool.submit(_umap, problem, graph, None)
+
     def _plane(self, key: Any, problem: Problem, shown: np.ndarray | None) -> np.ndarray:
         with self._lock:
             if key not in self._quick:
@@ -61,7 +65,9 @@ class Maps:
                 _forget(self._quick)
             return self._quick[key]
 
-    def _order(self, key: Any, problem: Problem, graph: Graph, shown: np.ndarray | None) -> Future[np.ndarray]:
+    def _order(
+        self, key: Any, problem: Problem, graph: Graph, shown: np.ndarray | None
+    ) -> Future[np.ndarray]:
         with self._lock:
             if key not in self._umap:
                 self._umap[key] = self._pool.submit(_umap, problem, graph, shown)

@@ -53,7 +53,8 @@ def _invite(run: Run) -> None:
     st.markdown("**Why this output?**")
     st.caption(
         ":material/ads_click: Click a point to see its input, its history, who voted and which labelled "
-        "points it comes from.\n\n:material/gesture: Lasso or Shift-drag to choose many, and label them by hand."
+        "points it comes from.\n\n:material/gesture: Lasso or Shift-drag to choose many, and label them by "
+        "hand."
     )
     _undo(run)
 
@@ -105,11 +106,19 @@ def _votes(run: Run, why: Explanation) -> None:
             "lead": [vote.score - vote.runner_up_score for vote in why.votes],
         }
     )
-    st.dataframe(votes, hide_index=True, height=_height(len(votes), 5), column_config={
-        "around": st.column_config.NumberColumn(help="The point whose neighborhood votes"),
-        "lead": st.column_config.NumberColumn(format="%.2f", help=f"Its score of {text_of(space, why.output)} "
-                                              f"minus that of {text_of(space, why.runner_up)}"),
-    })  # fmt: skip
+    st.dataframe(
+        votes,
+        hide_index=True,
+        height=_height(len(votes), 5),
+        column_config={
+            "around": st.column_config.NumberColumn(help="The point whose neighborhood votes"),
+            "lead": st.column_config.NumberColumn(
+                format="%.2f",
+                help=f"Its score of {text_of(space, why.output)} "
+                f"minus that of {text_of(space, why.runner_up)}",
+            ),
+        },
+    )
     _origins(run, why)
 
 
@@ -123,8 +132,12 @@ def _origins(run: Run, why: Explanation) -> None:
         st.image(pictures, caption=[f"{text_of(space, run.given[j])} · {w:.0%}" for j, w in top], width=44)
         return
     rows = [{"point": j, "output": text_of(space, run.given[j]), "share": w} for j, w in top]
-    st.dataframe(rows, hide_index=True, height=_height(len(rows), 5), column_config={
-        "share": st.column_config.ProgressColumn(format="percent", min_value=0, max_value=1)})  # fmt: skip
+    st.dataframe(
+        rows,
+        hide_index=True,
+        height=_height(len(rows), 5),
+        column_config={"share": st.column_config.ProgressColumn(format="percent", min_value=0, max_value=1)},
+    )
 
 
 def _neighbors(run: Run, i: int) -> None:
@@ -139,8 +152,12 @@ def _neighbors(run: Run, i: int) -> None:
         for j, distance in zip(graph.neighbors[i], graph.distances[i], strict=True)
         if j != i
     ]
-    st.dataframe(rows, hide_index=True, height=_height(len(rows), 9), column_config={
-        "distance": st.column_config.NumberColumn(format="%.3g")})  # fmt: skip
+    st.dataframe(
+        rows,
+        hide_index=True,
+        height=_height(len(rows), 9),
+        column_config={"distance": st.column_config.NumberColumn(format="%.3g")},
+    )
 
 
 def _height(rows: int, most: int) -> int:
@@ -162,11 +179,24 @@ def _many(run: Run, chosen: list[int]) -> None:
 def _label(run: Run, chosen: list[int]) -> None:
     output = _editor(run, chosen)
     with st.container(horizontal=True):
-        st.button("Give", type="secondary", icon=":material/label:", on_click=_relabel, disabled=output is None,
-                  args=(dict.fromkeys(chosen, output),), help="Fix this output from here on")  # fmt: skip
+        st.button(
+            "Give",
+            type="secondary",
+            icon=":material/label:",
+            on_click=_relabel,
+            disabled=output is None,
+            args=(dict.fromkeys(chosen, output),),
+            help="Fix this output from here on",
+        )
         taken = {i: None for i in chosen if run.given[i] is not None}
-        st.button("Take away", icon=":material/label_off:", on_click=_relabel, args=(taken,),
-                  disabled=not taken, help="Let it be learned again")  # fmt: skip
+        st.button(
+            "Take away",
+            icon=":material/label_off:",
+            on_click=_relabel,
+            args=(taken,),
+            disabled=not taken,
+            help="Let it be learned again",
+        )
     _undo(run)
 
 
@@ -192,9 +222,11 @@ def _tags(run: Run, i: int, now: Any) -> Any:
     by_name = {str(name): name for name in space.names}
     short = all(len(name) == 1 for name in by_name)
     text = st.text_input(
-        "Tags", text_of(space, now) if now is not None else "", key=f"tags {i}",
+        "Tags",
+        text_of(space, now) if now is not None else "",
+        key=f"tags {i}",
         help=f"{length} tags" + ("" if short else ", separated by spaces") + "; ? leaves one to be learned",
-    )  # fmt: skip
+    )
     parts = list(text.strip()) if short else text.split()
     strange = sorted({part for part in parts if part != "?" and part not in by_name})
     if strange or len(parts) != length:
@@ -222,5 +254,9 @@ def _undo(run: Run) -> None:
     st.caption(f"{told} output{'s' if told > 1 else ''} changed by hand.")
     with st.container(horizontal=True):
         st.button("Undo", icon=":material/undo:", on_click=run.undo)
-        st.button(f"Go on, {MORE_TURNS} iterations", icon=":material/play_arrow:", on_click=run.more,
-                  args=(MORE_TURNS,))  # fmt: skip
+        st.button(
+            f"Go on, {MORE_TURNS} iterations",
+            icon=":material/play_arrow:",
+            on_click=run.more,
+            args=(MORE_TURNS,),
+        )

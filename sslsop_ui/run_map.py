@@ -37,8 +37,13 @@ class RunMap:
         found = self._maps.of(self._key, self.run.problem, graph, self.shown)
         mark = (found.how, graph is None)
         if self._geometry is None or self._geometry[0] != mark:
-            neighbors = np.zeros((len(found.xy), 0)) if graph is None else among_shown(graph.neighbors, self.shown)
-            self._geometry = (mark, make_geometry(self.run.problem, self.symbols, found, neighbors, self.shown))
+            neighbors = (
+                np.zeros((len(found.xy), 0)) if graph is None else among_shown(graph.neighbors, self.shown)
+            )
+            self._geometry = (
+                mark,
+                make_geometry(self.run.problem, self.symbols, found, neighbors, self.shown),
+            )
         self.how, self.final = found.how, found.final
         return self._geometry[1]
 
@@ -75,6 +80,11 @@ class RunMap:
             note=self._note(),
         )
 
+    def present(self) -> tuple[np.ndarray, np.ndarray]:
+        """Symbols of the present outputs, and who is labelled, of the points shown."""
+        self._catch_up()
+        return self._cells[-1][0], self._cut(self.run.labeled)
+
     # --- what they are made of ---------------------------------------------------------------------
 
     def _catch_up(self) -> None:
@@ -103,11 +113,17 @@ class RunMap:
 
     def _note(self) -> str:
         how = "" if self.how.startswith("UMAP") else f"map: {self.how}"
-        some = "" if self.shown is None else f"a sample of {len(self.shown):,} of {len(self.run.problem):,} points"
+        some = (
+            ""
+            if self.shown is None
+            else f"a sample of {len(self.shown):,} of {len(self.run.problem):,} points"
+        )
         return " · ".join(part for part in (how, some, self.symbols.caption) if part)
 
 
-def make_geometry(problem: Problem, symbols: Symbols, found: Any, neighbors: np.ndarray, shown: Any) -> Geometry:
+def make_geometry(
+    problem: Problem, symbols: Symbols, found: Any, neighbors: np.ndarray, shown: Any
+) -> Geometry:
     images = problem.inputs if isinstance(problem.inputs, np.ndarray) and problem.inputs.ndim == 3 else None
     if images is not None and shown is not None:
         images = images[shown]
@@ -138,6 +154,7 @@ def preview_parts(problem: Problem, given: list[Any], maps: Maps, key: Any) -> t
     geometry = make_geometry(problem, symbols, found, np.zeros((len(points), 0)), shown)
     truth = symbols(problem.space.encode(problem.y, starts))[cut]
     note = f"map: {found.how}" if not found.how.startswith("UMAP") else symbols.caption
-    start = frames([points], [nothing], [nothing], first=0, run=f"preview {geometry.version}",
-                   n_names=len(symbols.names))  # fmt: skip
+    start = frames(
+        [points], [nothing], [nothing], first=0, run=f"preview {geometry.version}", n_names=len(symbols.names)
+    )
     return geometry, start, overlay(labeled[cut], truth=truth, note=note)

@@ -59,10 +59,12 @@ class Run:
         settings: Settings,
         slots: threading.Semaphore | None = None,
         key: Hashable = None,
+        source: str = "",
     ):
-        """`key` tells problems apart, where things computed from them are kept."""
+        """`key` tells problems apart, where things computed from them are kept; `source` is the Python
+        expression that makes the problem."""
         self.id = secrets.token_urlsafe(9)
-        self.problem, self.settings, self.key = problem, settings, key
+        self.problem, self.settings, self.key, self.source = problem, settings, key, source
         self.first_given = list(given)
         self.given = list(given)
         self.starts = token_starts(problem.X)
@@ -72,6 +74,7 @@ class Run:
         self.error = ""
         self.turns: list[Turn] = []
         self.edits: list[Edit] = []
+        self.relabelings: list[tuple[int, dict[int, Any]]] = []  # all of them, with their iteration
         self.target = settings.max_iter
         self.busy_seconds = 0.0
         self.seen = time.monotonic()
@@ -126,8 +129,7 @@ class Run:
         self._require_rest()
         outputs = self.model.outputs_
         before = {i: self.given[i] for i in changes}
-        self.model.relabel(changes)
-        self._after_edit(changes)
+        self._set(changes)
         self.edits.append(Edit(self.n_iter, dict(changes), before, {i: outputs[i] for i in changes}))
 
     def undo(self) -> None:
@@ -135,14 +137,15 @@ class Run:
         self._require_rest()
         edit = self.edits.pop()
         for past in (edit.outputs, edit.before):  # taking a label away leaves the output where it is
-            self.model.relabel(past)
-        self._after_edit(edit.before)
+            self._set(past)
 
     def _require_rest(self) -> None:
         if self.active or not self.turns:
             raise ValueError("outputs can be given by hand between iterations: pause the run first.")
 
-    def _after_edit(self, changes: Mapping[int, Any]) -> None:
+    def _set(self, changes: Mapping[int, Any]) -> None:
+        self.model.relabel(changes)
+        self.relabelings.append((self.n_iter, dict(changes)))
         for i, output in changes.items():
             self.given[i] = output
         # The suspended generator remembers outputs from before the edit: start a new one from here.
@@ -233,8 +236,10 @@ class Registry:
         self._slots = threading.Semaphore(at_once)
         self._lock = threading.Lock()
 
-    def create(self, problem: Problem, given: list[Any], settings: Settings, key: Hashable = None) -> Run:
-        run = Run(problem, given, settings, self._slots, key)
+    def create(
+        self, problem: Problem, given: list[Any], settings: Settings, key: Hashable = None, source: str = ""
+    ) -> Run:
+        run = Run(problem, given, settings, self._slots, key, source)
         with self._lock:
             self._runs[run.id] = run
             for old in sorted(self._runs.values(), key=lambda r: r.seen)[:-MOST_RUNS]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
@@ -19,6 +20,7 @@ class Settings:
     """The data and the parameters of SSLSOP; names as in the core."""
 
     data: str = "digits"
+    knobs: tuple[tuple[str, Any], ...] = ()
     labeled: float = 0.05
     data_seed: int = 0
     k: int = 8
@@ -46,7 +48,8 @@ class Settings:
         """Only what differs from the defaults, so that links stay short; the data set always."""
         plain = asdict(Settings())
         changed = {name: value for name, value in asdict(self).items() if value != plain[name]}
-        return {"data": self.data} | {name: str(value) for name, value in changed.items()}
+        texts = {name: str(value) for name, value in changed.items()}
+        return {"data": self.data} | texts | ({"knobs": json.dumps(dict(self.knobs))} if self.knobs else {})
 
 
 PARAMETERS = frozenset(SSLSOP().get_params()) & {field.name for field in fields(Settings)}
@@ -73,6 +76,8 @@ def _parsed(name: str, default: Any, text: str, names: frozenset[str]) -> Any:
     }
     if name in choices:
         return text if text in choices[name] else default
+    if name == "knobs":
+        return _parsed_knobs(text)
     if isinstance(default, bool):
         return text == "True"
     if name == "eta" and text == "auto":
@@ -83,6 +88,19 @@ def _parsed(name: str, default: Any, text: str, names: frozenset[str]) -> Any:
         return default
     low, high = BOUNDS[name]
     return value if low <= value <= high else default
+
+
+def _parsed_knobs(text: str) -> tuple[tuple[str, Any], ...]:
+    """Knobs of a data set from a URL; whether it has them is checked when it is loaded."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return ()
+    if not isinstance(found, dict) or not all(
+        isinstance(value, (bool, int, float)) for value in found.values()
+    ):
+        return ()
+    return tuple(sorted(found.items()))
 
 
 BOUNDS: dict[str, tuple[float, float]] = {

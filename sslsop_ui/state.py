@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, fields
 from typing import Any
 
 import streamlit as st
@@ -62,22 +62,18 @@ def settings() -> Settings:
 
 
 def change(**values: Any) -> None:
-    """Set some of the settings; as a callback of a button, before widgets are drawn."""
-    apply(replace(settings(), **values))
+    """Set some of the settings, before their widgets are drawn."""
+    for name, value in values.items():
+        st.session_state[key_of(name)] = value
 
 
 def reset() -> None:
     """All parameters as they were at first; the data stay."""
     now = settings()
-    apply(Settings(data=now.data, labeled=now.labeled, data_seed=now.data_seed))
+    apply(Settings(data=now.data, knobs=now.knobs, labeled=now.labeled, data_seed=now.data_seed))
 
 
 # --- data --------------------------------------------------------------------------------------------
-
-
-def knobs(name: str) -> tuple[tuple[str, Any], ...]:
-    """What was set about a generated problem, as far as it differs from its defaults."""
-    return tuple(sorted(st.session_state.get("knobs", {}).get(name, {}).items()))
 
 
 def problem() -> Problem:
@@ -85,13 +81,32 @@ def problem() -> Problem:
     now = settings()
     if now.data == UPLOAD:
         return st.session_state["upload"]
-    return load_problem(now.data, knobs(now.data))
+    return load_problem(now.data, now.knobs)
 
 
 def problem_key() -> Any:
     """What tells problems apart where maps are kept."""
     now = settings()
-    return (now.data, knobs(now.data), id(st.session_state["upload"]) if now.data == UPLOAD else 0)
+    return id(st.session_state["upload"]) if now.data == UPLOAD else (now.data, now.knobs)
+
+
+def problem_source() -> str:
+    """The Python expression that makes the problem."""
+    now = settings()
+    if now.data == UPLOAD:
+        return st.session_state["upload_source"]
+    told = "".join(f", {name}={value!r}" for name, value in now.knobs)
+    return f"datasets.load({now.data!r}{told})"
+
+
+def require_problem() -> Problem:
+    """The problem, or a page that says why there is none and how to get one."""
+    try:
+        return problem()
+    except (ValueError, OSError) as error:
+        st.error(str(error), icon=":material/error:")
+        st.button("Back to the digits", on_click=change, kwargs={"data": "digits", "knobs": ()})
+        st.stop()
 
 
 def given() -> list[Any]:
@@ -111,7 +126,7 @@ def run() -> Run | None:
         if "run" not in st.session_state:
             apply(found.settings)
             if found.settings.data == UPLOAD:
-                st.session_state["upload"] = found.problem
+                st.session_state["upload"], st.session_state["upload_source"] = found.problem, found.source
         st.session_state["run"] = found.id
         st.query_params["run"] = found.id
     else:
@@ -119,13 +134,12 @@ def run() -> Run | None:
     return found
 
 
-def start_run() -> Run:
-    """Train with the present settings; a run before it is stopped."""
+def start_run(turns: int | None = None) -> None:
+    """Train with the present settings, to the end or so many turns; a run before it is stopped."""
     leave_run()
-    begun = registry().create(problem(), given(), settings(), problem_key())
+    begun = registry().create(problem(), given(), settings(), problem_key(), problem_source())
     st.session_state["run"] = begun.id
-    begun.go()
-    return begun
+    begun.go(turns)
 
 
 def leave_run() -> None:

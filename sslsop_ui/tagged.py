@@ -16,8 +16,9 @@ CSS = """
 .lines { font-family: var(--st-font); color: var(--st-text-color); font-size: 14px; line-height: 1.3; }
 .line { display: flex; flex-wrap: wrap; gap: 4px 5px; padding: 5px 0; }
 .line + .line { border-top: 1px solid var(--st-border-color); }
-.token { display: inline-flex; flex-direction: column; align-items: center; padding: 2px 6px; border-radius: 6px;
-  background: color-mix(in srgb, var(--tag) 16%, transparent); border-bottom: 2px solid var(--tag); }
+.token { display: inline-flex; flex-direction: column; align-items: center; padding: 2px 6px;
+  border-radius: 6px; border-bottom: 2px solid var(--tag);
+  background: color-mix(in srgb, var(--tag) 16%, transparent); }
 .token.plain { background: none; border-bottom-color: transparent; }
 .tag { font-size: 10.5px; opacity: .8; }
 """
@@ -51,10 +52,14 @@ def tokens_of(words: Sequence[str], tags: Sequence[Any] | None, names: Sequence[
     """[word, tag, colour, plain] for each token; tags that mean "nothing here" stay plain."""
     found = tags if tags is not None else [None] * len(words)
     return [
-        [word, "" if tag is None else str(tag), GREY if tag is None else color_of(list(names).index(tag)),
-         tag is None or tag == "O"]
+        [
+            word,
+            "" if tag is None else str(tag),
+            GREY if tag is None else color_of(list(names).index(tag)),
+            tag is None or tag == "O",
+        ]
         for word, tag in zip(words, found, strict=True)
-    ]  # fmt: skip
+    ]
 
 
 def show_tagged(key: str, lines: list[list[list[Any]]]) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, Literal
+
 import streamlit as st
 
 from sslsop_core.datasets import Problem
@@ -12,14 +15,20 @@ from .map_view import show_map
 from .run_map import map_of, preview_parts
 from .runs import Run
 
+CARD = 156  # pixels
 POLL = 0.4  # seconds between two looks at a run
 MAP = "map"
 UNITS = {"classes": "classes", "tree": "leaves", "sequences": "tags", "labelsets": "labels"}
 STATES = {
-    "ready": "Ready", "queued": "Waiting for a free slot", "preparing": "Finding neighbors",
-    "running": "Training", "paused": "Paused", "stopped": "Stopped", "finished": "Finished",
+    "ready": "Ready",
+    "queued": "Waiting for a free slot",
+    "preparing": "Finding neighbors",
+    "running": "Training",
+    "paused": "Paused",
+    "stopped": "Stopped",
+    "finished": "Finished",
     "failed": "Failed",
-}  # fmt: skip
+}
 
 
 def data_card(problem: Problem) -> None:
@@ -27,7 +36,9 @@ def data_card(problem: Problem) -> None:
     with st.container(border=True, gap="small"):
         n_given = sum(output is not None for output in state.given())
         st.markdown(f"**{problem.name}**")
-        st.caption(f"{len(problem):,} points · {n_given:,} labelled · {len(problem.space)} {UNITS[problem.kind]}")
+        st.caption(
+            f"{len(problem):,} points · {n_given:,} labelled · {len(problem.space)} {UNITS[problem.kind]}"
+        )
         st.page_link("pages/data.py", label="Change the data", icon=":material/edit:")
 
 
@@ -75,24 +86,33 @@ def selected_points() -> list[int]:
 def _head(run: Run | None, fits: bool) -> None:
     title, buttons = st.columns([1, 1.5], vertical_alignment="center")
     title.header("Train", anchor=False)
+    active = run is not None and run.active
+    begun = run is not None and bool(run.turns) and not active
+    open_end = begun and run is not None and not run.settled
+    paused = run is not None and run.status == "paused" and run.settings == state.settings()
+    more = state.settings().max_iter
     with buttons, st.container(horizontal=True, horizontal_alignment="right", gap="small"):
-        active, paused = run is not None and run.active, run is not None and run.status in ("paused", "stopped")
-        changed = run is None or run.settings != state.settings()
-        if paused and not changed:
-            st.button("Resume", type="primary", icon=":material/play_arrow:", on_click=run.go,
-                      disabled=run.status == "stopped")  # fmt: skip
+        if paused:
+            _button("Resume", "play_arrow", _act, "go", primary=True)
         else:
-            st.button("Train", type="primary", icon=":material/play_arrow:", disabled=not fits or active,
-                      on_click=state.start_run)  # fmt: skip
-        st.button("Pause", icon=":material/pause:", disabled=not active, on_click=_act, args=("pause",))
-        st.button("Step", icon=":material/skip_next:", disabled=run is None or active or run.settled,
-                  on_click=_act, args=("step",), help="One more iteration")  # fmt: skip
-        st.button("Stop", icon=":material/stop:", disabled=not active and not paused, on_click=_act,
-                  args=("stop",))  # fmt: skip
-        more = state.settings().max_iter
-        st.button(f"{more} more", icon=":material/add:", on_click=_act, args=("more", more),
-                  disabled=run is None or active or not run.turns or run.settled,
-                  help="Go on from here: the same as one longer run")  # fmt: skip
+            _button("Train", "play_arrow", state.start_run, on=fits and not active, primary=True)
+        _button("Pause", "pause", _act, "pause", on=active)
+        if begun:
+            _button("Step", "skip_next", _act, "step", on=open_end, help="One more iteration")
+        else:
+            _button(
+                "Step", "skip_next", state.start_run, 1, on=fits and not active, help="The first iteration"
+            )
+        _button("Stop", "stop", _act, "stop", on=active or paused)
+        _button(f"{more} more", "add", _act, "more", more, on=open_end, help="The same as one longer run")
+
+
+def _button(
+    label: str, icon: str, does: Callable[..., None], *args: Any, on: bool = True, primary: bool = False,
+    help: str | None = None,
+) -> None:  # fmt: skip
+    st.button(label, icon=f":material/{icon}:", on_click=does, args=args, disabled=not on, help=help,
+              type="primary" if primary else "secondary")  # fmt: skip
 
 
 def _act(what: str, *args: int) -> None:
@@ -106,42 +126,40 @@ def _act(what: str, *args: int) -> None:
 
 def _numbers(run: Run) -> None:
     turns = list(run.turns)
+    losses = [turn.loss for turn in turns if turn.loss is not None]
+    form = "{:.3f}" if run.problem.kind == "tree" else "{:.1%}"
     cards = st.columns(4, gap="small")
     with cards[0].container(border=True, height=CARD):
         _progress(run)
-    losses = [turn.loss for turn in turns if turn.loss is not None]
     with cards[1]:
-        _metric("Wrong among hidden outputs", f"{losses[-1]:.1%}" if losses and run.problem.kind != "tree" else
-                f"{losses[-1]:.3f}" if losses else "–", losses, "area", _loss_help(run))  # fmt: skip
+        _metric("Wrong among hidden outputs", form, losses, "area", _loss_help(run))
     with cards[2]:
-        values = [turn.iteration.objective for turn in turns]
-        _metric("Objective", f"{values[-1]:,.1f}" if values else "–", values, "line",
-                "Eq. 9, over the neighborhoods that know something: it can rise while outputs spread.")  # fmt: skip
+        told = "Eq. 9, over the neighborhoods that know something: it can rise while outputs spread."
+        _metric("Objective", "{:,.1f}", [turn.iteration.objective for turn in turns], "line", told)
     with cards[3]:
         moved = [turn.iteration.n_changed for turn in turns]
-        _metric("Outputs changed", f"{moved[-1]:,}" if moved else "–", moved, "bar",
-                "How many outputs moved in the last iteration.")  # fmt: skip
+        _metric("Outputs changed", "{:,}", moved, "bar", "How many outputs moved in the last iteration.")
 
 
-CARD = 156
-
-
-def _metric(label: str, value: str, history: list, kind: str, help: str) -> None:
-    st.metric(label, value, chart_data=history if len(history) > 1 else None, chart_type=kind,
-              border=True, height=CARD, help=help)  # fmt: skip
+def _metric(label: str, form: str, history: list, kind: Literal["line", "bar", "area"], help: str) -> None:
+    value = form.format(history[-1]) if history else "-"
+    chart = history if len(history) > 1 else None
+    st.metric(label, value, chart_data=chart, chart_type=kind, border=True, height=CARD, help=help)
 
 
 def _progress(run: Run) -> None:
     left = f" · {run.seconds_left:.0f} s left" if run.status == "running" and run.seconds_left > 2 else ""
-    why = " · nothing moves any more" if run.settled else ""
     st.metric("Iteration", f"{run.n_iter} / {run.target}")
     waiting = f" ({state.registry().waiting()} in the queue)" if run.status == "queued" else ""
-    st.progress(min(1.0, run.n_iter / max(run.target, 1)), STATES[run.status] + waiting + why + left)
+    words = "Settled: nothing moves" if run.settled else STATES[run.status] + waiting + left
+    st.progress(1.0 if run.settled else min(1.0, run.n_iter / max(run.target, 1)), words)
 
 
 def _loss_help(run: Run) -> str:
     if run.problem.kind == "tree":
-        return "Mean height of the first common ancestor of the learned and the true leaf, hidden outputs only."
+        return (
+            "Mean height of the first common ancestor of the learned and the true leaf, hidden outputs only."
+        )
     if run.problem.space.loss_name == "hamming":
         return "Mean share of wrong labels or tags, hidden outputs only."
     return "Share of the hidden outputs that differ from the truth; those not reached count as wrong."
