@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 
 from .chains import best_other, best_path, path_score
-from .drawing import draw
+from .drawing import draw, pair_key
 
 
 @njit(nogil=True, cache=True)
@@ -23,7 +23,7 @@ def two_best(lo, hi, S, T, at, k, best, second, margin):
 
 
 @njit(nogil=True, cache=True)
-def _draw_other(seed, p, y, q, hamming, z):
+def _draw_other(seed, key, y, q, hamming, z):
     """Draw z among the sequences with the largest loss to y."""
     if q == 1:
         z[:] = y
@@ -33,9 +33,9 @@ def _draw_other(seed, p, y, q, hamming, z):
         same = True
         for t in range(len(y)):
             if hamming:
-                z[t] = (y[t] + 1 + draw(seed, p, t, q - 1)) % q
+                z[t] = (y[t] + 1 + draw(seed, key, t, q - 1)) % q
             else:
-                z[t] = draw(seed, p, attempt * len(y) + t, q)
+                z[t] = draw(seed, key, attempt * len(y) + t, q)
             same = same and z[t] == y[t]
         if not same:
             return
@@ -54,7 +54,25 @@ def _augment(U, y):
 
 @njit(nogil=True, cache=True)
 def upper_bounds(
-    lo, hi, S, T, at, fresh, neighbors, share, starts, Y, hamming, best, second, margin, seed, Z, known, value
+    lo,
+    hi,
+    S,
+    T,
+    at,
+    fresh,
+    neighbors,
+    share,
+    starts,
+    Y,
+    hamming,
+    best,
+    second,
+    margin,
+    seed,
+    keys,
+    Z,
+    known,
+    value,
 ):
     """z (eq. 7), the known share and the mean bound (eq. 6) of neighborhoods lo..hi."""
     k, q = neighbors.shape[1], S.shape[1]
@@ -68,7 +86,7 @@ def upper_bounds(
                 z[:] = -1
                 continue
             if fresh[i]:
-                _draw_other(seed, p, y, q, hamming, z)
+                _draw_other(seed, pair_key(keys[i], keys[j]), y, q, hamming, z)
                 bound = 1.0 * (q > 1)
             elif hamming:
                 bound = best_path(_augment(U, y), T[i], z) - path_score(U, T[i], y)
@@ -154,18 +172,17 @@ def _allowed(path, given):
 
 
 @njit(nogil=True, cache=True)
-def _sum_voters(i, S, T, at, share, known, voter_starts, voters, given, U, sum_T):
+def _sum_voters(i, S, T, at, weight, voter_starts, voters, given, U, sum_T):
     """Weighted sums of the voters' potentials, with the tags that `given` rules out at -inf."""
-    k = share.shape[1]
     U[:] = 0.0
     sum_T[:] = 0.0
     reached = False
+    k = len(weight) // len(T)
     for v in range(voter_starts[i], voter_starts[i + 1]):
         p = voters[v]
-        if known[p // k] > 0:
-            weight = share[p // k, p % k]
-            U += weight * S[at[p] : at[p + 1]]
-            sum_T += weight * T[p // k]
+        if weight[p] > 0:
+            U += weight[p] * S[at[p] : at[p + 1]]
+            sum_T += weight[p] * T[p // k]
             reached = True
     for t in range(len(given)):
         if given[t] >= 0:
@@ -177,21 +194,19 @@ def _sum_voters(i, S, T, at, share, known, voter_starts, voters, given, U, sum_T
 
 @njit(nogil=True, cache=True)
 def update_outputs_zero_one(
-    lo, hi, S, T, at, share, known, voter_starts, voters, starts, given, votes, vote_weight, Y_new
+    lo, hi, S, T, at, weight, voter_starts, voters, starts, given, votes, vote_weight, Y_new
 ):
     """Outputs of points lo..hi under 0-1 loss; `votes` are z (eq. 16) or the voters' best (exact).
 
     A sequence pays the same to every voter that did not vote for it, so among those nobody voted for
     only the best path of the summed scores can win: the search is over that path and the votes.
     """
-    k, q = share.shape[1], S.shape[1]
+    q = S.shape[1]
     sum_T = np.empty((q, q))
     for i in range(lo, hi):
         free = given[starts[i] : starts[i + 1]]
         U = np.empty((len(free), q))
-        if free.min() >= 0 or not _sum_voters(
-            i, S, T, at, share, known, voter_starts, voters, free, U, sum_T
-        ):
+        if free.min() >= 0 or not _sum_voters(i, S, T, at, weight, voter_starts, voters, free, U, sum_T):
             continue
         candidate = np.empty(len(free), dtype=Y_new.dtype)
         best_path(U, sum_T, candidate)
@@ -199,59 +214,55 @@ def update_outputs_zero_one(
         for c in range(voter_starts[i] - 1, voter_starts[i + 1]):
             if c >= voter_starts[i]:
                 candidate = votes[at[voters[c]] : at[voters[c] + 1]]
-                if candidate[0] < 0 or known[voters[c] // k] == 0 or not _allowed(candidate, free):
+                if candidate[0] < 0 or weight[voters[c]] == 0 or not _allowed(candidate, free):
                     continue
             cost = -path_score(U, sum_T, candidate)
             for v in range(voter_starts[i], voter_starts[i + 1]):
                 p = voters[v]
-                if known[p // k] > 0 and np.array_equal(votes[at[p] : at[p + 1]], candidate):
-                    cost -= share[p // k, p % k] * vote_weight[p]
+                if weight[p] > 0 and np.array_equal(votes[at[p] : at[p + 1]], candidate):
+                    cost -= weight[p] * vote_weight[p]
             if cost < lowest:
                 lowest = cost
                 Y_new[starts[i] : starts[i + 1]] = candidate
 
 
 @njit(nogil=True, cache=True)
-def _true_cost(i, S, T, at, share, known, voter_starts, voters, y, scratch):
+def _true_cost(i, S, T, at, weight, voter_starts, voters, y, scratch):
     """The part of eq. 9 that depends on the output y of point i (Hamming loss)."""
-    k = share.shape[1]
+    k = len(weight) // len(T)
     cost = 0.0
     for v in range(voter_starts[i], voter_starts[i + 1]):
         p = voters[v]
-        if known[p // k] > 0:
+        if weight[p] > 0:
             U = S[at[p] : at[p + 1]]
             bound = best_path(_augment(U, y), T[p // k], scratch) - path_score(U, T[p // k], y)
-            cost += share[p // k, p % k] * bound
+            cost += weight[p] * bound
     return cost
 
 
 @njit(nogil=True, cache=True)
-def update_outputs_hamming(
-    lo, hi, S, T, at, share, known, voter_starts, voters, starts, given, exact, Z, Y_new
-):
+def update_outputs_hamming(lo, hi, S, T, at, weight, voter_starts, voters, starts, given, exact, Z, Y_new):
     """Outputs of points lo..hi under Hamming loss.
 
     Eq. 16 splits over the tokens and is one Viterbi. The exact step has no closed form: the true cost
     is evaluated for a short list (the current output, eq. 16's, the summed scores', every voter's best)
     and the lowest is taken, so that the objective never rises.
     """
-    k, q = share.shape[1], S.shape[1]
+    q, k = S.shape[1], len(weight) // len(T)
     sum_T = np.empty((q, q))
     for i in range(lo, hi):
         free = given[starts[i] : starts[i + 1]]
         length = len(free)
         U = np.empty((length, q))
-        if free.min() >= 0 or not _sum_voters(
-            i, S, T, at, share, known, voter_starts, voters, free, U, sum_T
-        ):
+        if free.min() >= 0 or not _sum_voters(i, S, T, at, weight, voter_starts, voters, free, U, sum_T):
             continue
         U_paper = U.copy()
         for v in range(voter_starts[i], voter_starts[i + 1]):
             p = voters[v]
             z = Z[at[p] : at[p + 1]]
-            if known[p // k] > 0 and z[0] >= 0:
+            if weight[p] > 0 and z[0] >= 0:
                 for t in range(length):
-                    U_paper[t, z[t]] += share[p // k, p % k] / length
+                    U_paper[t, z[t]] += weight[p] / length
         chosen = Y_new[starts[i] : starts[i + 1]]
         if not exact:
             best_path(U_paper, sum_T, chosen)
@@ -260,7 +271,7 @@ def update_outputs_hamming(
         candidate = np.empty(length, dtype=Y_new.dtype)
         lowest = np.inf
         if chosen[0] >= 0:
-            lowest = _true_cost(i, S, T, at, share, known, voter_starts, voters, chosen, scratch)
+            lowest = _true_cost(i, S, T, at, weight, voter_starts, voters, chosen, scratch)
         for c in range(voter_starts[i] - 2, voter_starts[i + 1]):
             if c == voter_starts[i] - 2:
                 best_path(U_paper, sum_T, candidate)
@@ -269,10 +280,10 @@ def update_outputs_hamming(
             else:
                 p = voters[c]
                 best_path(S[at[p] : at[p + 1]], T[p // k], candidate)
-                if known[p // k] == 0 or not _allowed(candidate, free):
+                if weight[p] == 0 or not _allowed(candidate, free):
                     continue
             if not np.array_equal(candidate, chosen):
-                cost = _true_cost(i, S, T, at, share, known, voter_starts, voters, candidate, scratch)
+                cost = _true_cost(i, S, T, at, weight, voter_starts, voters, candidate, scratch)
                 if cost < lowest:
                     lowest = cost
                     chosen[:] = candidate

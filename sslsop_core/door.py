@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -48,9 +49,16 @@ def check_inputs(estimator: Any, X: Any, space: OutputSpace | None, reset: bool)
         inputs = token_rows(X, None if reset else estimator.n_features_in_)
         if reset:
             estimator.n_features_in_ = inputs.d
-        return inputs
-    rows = validate_data(estimator, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset)
-    return single_rows(rows)
+    else:
+        rows = validate_data(estimator, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=reset)
+        inputs = single_rows(rows)
+    with np.errstate(over="ignore"):
+        if not np.isfinite(inputs.square_norms.sum()):
+            raise ValueError(
+                f"X holds numbers too large to square in {inputs.rows.dtype}; scale the features, "
+                "with StandardScaler for example."
+            )
+    return inputs
 
 
 def _as_list(y: Any, structured: bool) -> Sequence[Any]:
@@ -69,6 +77,8 @@ def _as_list(y: Any, structured: bool) -> Sequence[Any]:
 def infer_classes(y: Sequence[Any]) -> Classes:
     """The classes named in y: every value but None, NaN and -1.
 
+    Only -1 and 1 in y are the two classes of many SVM libraries; a warning says so.
+
     >>> infer_classes(["b", None, "a"]).names
     ('a', 'b')
     """
@@ -79,7 +89,12 @@ def infer_classes(y: Sequence[Any]) -> Classes:
             "y has both -1 and None (or NaN): is -1 a class or a missing output? "
             "Use one marker, or pass space=Classes([...]) with the names of the classes."
         )
-    named = [value for value, is_minus in zip(named, minus, strict=True) if not is_minus]
+    if any(minus) and set(named) == {-1, 1}:
+        warnings.warn(
+            "y holds -1 and 1 only: read as two classes; use None for missing outputs.", stacklevel=2
+        )
+    else:
+        named = [value for value, is_minus in zip(named, minus, strict=True) if not is_minus]
     if not named:
         raise ValueError("y must hold at least one output to learn from; all of them are missing.")
     kinds = {type(value) for value in named}

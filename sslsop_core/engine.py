@@ -114,6 +114,13 @@ class Engine(ABC):
         return self.graph.voters()
 
     @property
+    def vote_weights(self) -> np.ndarray:
+        """The share of every pair in its neighborhood, 0 where that knows nothing, flat."""
+        if self.known.all():
+            return self.share.ravel()
+        return np.where(self.known[:, None] > 0, self.share, 0).ravel()
+
+    @property
     def mixing(self) -> np.ndarray:
         """What turns coefficients of outputs into scores of outputs: e(y).e(y')."""
         return np.eye(len(self.space), dtype=self.dtype)
@@ -189,7 +196,7 @@ class ListedEngine(Engine):
     def upper_bounds(self, Y):
         self._over(
             listed_steps.upper_bounds, self.S, self.fresh, self.graph.neighbors, self.share, Y, self._losses,
-            self.space.zero_one, self.seed, self.Z, self.known, self.bounds,
+            self.space.zero_one, self.seed, self.inputs.keys, self.Z, self.known, self.bounds,
         )  # fmt: skip
 
     def _step(self, Y, eta, decay, pull, cross):
@@ -202,7 +209,7 @@ class ListedEngine(Engine):
     def update_outputs(self, Y, given, exact):
         Y_new = Y.copy()
         self._over(
-            listed_steps.update_outputs, self.S, self.share, self.known, *self.voters, given,
+            listed_steps.update_outputs, self.S, self.vote_weights, *self.voters, given,
             self.space.groups, self._losses, self.space.zero_one, exact, self.Z, Y_new,
         )  # fmt: skip
         return Y_new
@@ -243,8 +250,8 @@ class ChainEngine(Engine):
         self._find_two_best()
         self._over(
             chain_steps.upper_bounds, self.S, self.T, self.at, self.fresh, self.graph.neighbors, self.share,
-            self.inputs.starts, Y, self._hamming, self._best, self._second, self._margin, self.seed, self.Z,
-            self.known, self.bounds,
+            self.inputs.starts, Y, self._hamming, self._best, self._second, self._margin, self.seed,
+            self.inputs.keys, self.Z, self.known, self.bounds,
         )  # fmt: skip
 
     def _step(self, Y, eta, decay, pull, cross):
@@ -257,7 +264,7 @@ class ChainEngine(Engine):
 
     def update_outputs(self, Y, given, exact):
         Y_new = Y.copy()
-        voting = (self.S, self.T, self.at, self.share, self.known, *self.voters, self.inputs.starts, given)
+        voting = (self.S, self.T, self.at, self.vote_weights, *self.voters, self.inputs.starts, given)
         if self._hamming:
             self._over(chain_steps.update_outputs_hamming, *voting, exact, self.Z, Y_new)
             return Y_new
@@ -295,7 +302,7 @@ class SetEngine(Engine):
         self._find_two_best()
         self._over(
             set_steps.upper_bounds, self.S, self.fresh, self.graph.neighbors, self.share, Y, self._hamming,
-            self._best, self._margin, self.seed, self.Z, self.known, self.bounds,
+            self._best, self._margin, self.seed, self.inputs.keys, self.Z, self.known, self.bounds,
         )  # fmt: skip
 
     def _step(self, Y, eta, decay, pull, cross):
@@ -306,7 +313,7 @@ class SetEngine(Engine):
 
     def update_outputs(self, Y, given, exact):
         Y_new = Y.copy()
-        voting = (self.S, self.share, self.known, *self.voters, given)
+        voting = (self.S, self.vote_weights, *self.voters, given)
         if self._hamming:
             self._over(set_steps.update_outputs_hamming, *voting, exact, self.Z, Y_new)
             return Y_new

@@ -11,6 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_array
 
+from .drawing import dense_keys, sparse_keys
+
 Matrix = Any  # np.ndarray or scipy.sparse.csr_matrix
 
 
@@ -46,6 +48,14 @@ class Inputs:
     def owners(self) -> np.ndarray:
         """The input that each token belongs to."""
         return np.repeat(np.arange(len(self)), self.lengths)
+
+    @cached_property
+    def keys(self) -> np.ndarray:
+        """A number per input, made of its features alone: draws that use it do not depend on the order."""
+        bits = np.uint32 if self.rows.dtype == np.float32 else np.uint64
+        if sp.issparse(self.rows):
+            return sparse_keys(self.rows.data.view(bits), self.rows.indices, self.rows.indptr, self.starts)
+        return dense_keys(self.rows.view(bits), self.starts)
 
     def only(self, tokens: np.ndarray) -> Inputs:
         """The chosen tokens, each as an input of its own."""

@@ -10,11 +10,11 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from .drawing import draw
+from .drawing import draw, pair_key
 
 
 @njit(nogil=True, cache=True)
-def upper_bounds(lo, hi, S, fresh, neighbors, share, Y, losses, zero_one, seed, Z, known, value):
+def upper_bounds(lo, hi, S, fresh, neighbors, share, Y, losses, zero_one, seed, keys, Z, known, value):
     """z (eq. 7), the known share and the mean bound (eq. 6) of neighborhoods lo..hi."""
     k, q = neighbors.shape[1], S.shape[1]
     for i in range(lo, hi):
@@ -35,7 +35,7 @@ def upper_bounds(lo, hi, S, fresh, neighbors, share, Y, losses, zero_one, seed, 
                 elif fresh[i] and augmented == best:
                     # w = 0: every tied output is as good; keep each with equal chance.
                     ties += 1
-                    if draw(seed, p, ties, ties) == 0:
+                    if draw(seed, pair_key(keys[i], keys[neighbors[i, r]]), ties, ties) == 0:
                         z = other
             Z[p] = z
             known[i] += share[i, r]
@@ -94,36 +94,35 @@ def update_predictors(
 
 
 @njit(nogil=True, cache=True)
-def _add_exact(cost, scores, weight, losses, zero_one):
-    """Add the bound (eq. 6) that each output y would have under one voter."""
+def _add_exact(cost, S, p, weight, losses, zero_one):
+    """Add the bound (eq. 6) that each output y would have under the voter p."""
     q = len(cost)
     if not zero_one:
         for y in range(q):
             best = -np.inf
             for other in range(q):
-                best = max(best, scores[other] + losses[y, other])
-            cost[y] += weight * (best - scores[y])
+                best = max(best, S[p, other] + losses[y, other])
+            cost[y] += weight * (best - S[p, y])
         return
     # 0-1 loss: only the best output and its margin over the second matter.
     best, first, second = 0, -np.inf, -np.inf
     for y in range(q):
-        if scores[y] > first:
-            best, first, second = y, scores[y], first
-        elif scores[y] > second:
-            second = scores[y]
+        second = max(second, min(first, S[p, y]))
+        if S[p, y] > first:
+            best, first = y, S[p, y]
     for y in range(q):
-        if y == best:
-            cost[y] += weight * max(0.0, 1.0 - (first - second))
-        else:
-            cost[y] += weight * (first + 1.0 - scores[y])
+        cost[y] += weight * (first + 1.0 - S[p, y])
+    cost[best] -= weight * min(1.0, first - second)
 
 
 @njit(nogil=True, cache=True)
-def update_outputs(
-    lo, hi, S, share, known, voter_starts, voters, given, groups, losses, zero_one, exact, Z, Y_new
-):
-    """The outputs of points lo..hi: eq. 16 with z held fixed, or the exact minimiser of eq. 9."""
-    k, q = share.shape[1], S.shape[1]
+def update_outputs(lo, hi, S, weight, voter_starts, voters, given, groups, losses, zero_one, exact, Z, Y_new):
+    """The outputs of points lo..hi: eq. 16 with z held fixed, or the exact minimiser of eq. 9.
+
+    The voters of a point are pairs; weight[p] is the pair's share in its neighborhood, 0 if that has
+    learned nothing yet.
+    """
+    q = S.shape[1]
     cost = np.empty(q)
     for i in range(lo, hi):
         if 0 <= given[i] < q:
@@ -133,17 +132,16 @@ def update_outputs(
         reached = False
         for v in range(voter_starts[i], voter_starts[i + 1]):
             p = voters[v]
-            if known[p // k] == 0:
+            if weight[p] == 0:
                 continue
             reached = True
-            weight = share[p // k, p % k]
             if exact:
-                _add_exact(cost, S[p], weight, losses, zero_one)
+                _add_exact(cost, S, p, weight[p], losses, zero_one)
                 continue
             for y in range(q):
-                cost[y] -= weight * S[p, y]
+                cost[y] -= weight[p] * S[p, y]
                 if Z[p] >= 0:  # a point reached for the first time has no z: it takes eq. 21
-                    cost[y] += weight * (1.0 * (y != Z[p]) if zero_one else losses[y, Z[p]])
+                    cost[y] += weight[p] * (1.0 * (y != Z[p]) if zero_one else losses[y, Z[p]])
         if reached:
             best = np.inf
             for y in range(q):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from .drawing import draw
+from .drawing import draw, pair_key
 
 
 @njit(nogil=True, cache=True)
@@ -22,19 +22,19 @@ def two_best(lo, hi, S, k, best, margin):
 
 
 @njit(nogil=True, cache=True)
-def _draw_other(seed, p, y, z):
+def _draw_other(seed, key, y, z):
     """Draw z uniformly among the sets other than y."""
     attempt = 0
     while True:
         for label in range(len(y)):
-            z[label] = draw(seed, p, attempt * len(y) + label, 2)
+            z[label] = draw(seed, key, attempt * len(y) + label, 2)
         if not np.array_equal(z, y):
             return
         attempt += 1
 
 
 @njit(nogil=True, cache=True)
-def upper_bounds(lo, hi, S, fresh, neighbors, share, Y, hamming, best, margin, seed, Z, known, value):
+def upper_bounds(lo, hi, S, fresh, neighbors, share, Y, hamming, best, margin, seed, keys, Z, known, value):
     """z (eq. 7), the known share and the mean bound (eq. 6) of neighborhoods lo..hi."""
     k, q = neighbors.shape[1], S.shape[1]
     for i in range(lo, hi):
@@ -52,7 +52,7 @@ def upper_bounds(lo, hi, S, fresh, neighbors, share, Y, hamming, best, margin, s
                     z[label] = S[p, label] + (1 - 2 * y[label]) / q > 0
                     bound += (z[label] - y[label]) * S[p, label] + (z[label] != y[label]) / q
             elif fresh[i]:
-                _draw_other(seed, p, y, z)
+                _draw_other(seed, pair_key(keys[i], keys[neighbors[i, r]]), y, z)
                 bound = 1.0
             else:
                 z[:] = best[p]
@@ -109,44 +109,43 @@ def update_predictors(
 
 
 @njit(nogil=True, cache=True)
-def update_outputs_hamming(lo, hi, S, share, known, voter_starts, voters, given, exact, Z, Y_new):
+def update_outputs_hamming(lo, hi, S, weight, voter_starts, voters, given, exact, Z, Y_new):
     """Outputs of points lo..hi under Hamming loss: both steps split over the labels."""
-    k, q = share.shape[1], S.shape[1]
+    q = S.shape[1]
     gain = np.empty(q)  # cost of leaving the label out, less the cost of having it in
     for i in range(lo, hi):
         gain[:] = 0.0
         reached = False
         for v in range(voter_starts[i], voter_starts[i + 1]):
             p = voters[v]
-            if known[p // k] == 0:
+            if weight[p] == 0:
                 continue
             reached = True
-            weight = share[p // k, p % k]
             for label in range(q):
                 s = S[p, label]
-                gain[label] += weight * s
+                gain[label] += weight[p] * s
                 if exact:
                     # max over z of [z s + loss(y, z)], for y = 0 less for y = 1
-                    gain[label] += weight * (max(s + 1.0 / q, 0.0) - max(s, 1.0 / q))
+                    gain[label] += weight[p] * (max(s + 1.0 / q, 0.0) - max(s, 1.0 / q))
                 elif Z[p, label] >= 0:
-                    gain[label] += weight * (2 * Z[p, label] - 1) / q
+                    gain[label] += weight[p] * (2 * Z[p, label] - 1) / q
         if reached:
             for label in range(q):
                 Y_new[i, label] = gain[label] > 0 if given[i, label] < 0 else given[i, label]
 
 
 @njit(nogil=True, cache=True)
-def update_outputs_zero_one(lo, hi, S, share, known, voter_starts, voters, given, votes, vote_weight, Y_new):
+def update_outputs_zero_one(lo, hi, S, weight, voter_starts, voters, given, votes, vote_weight, Y_new):
     """Outputs of points lo..hi under 0-1 loss: the set of the summed scores, or one that was voted for."""
-    k, q = share.shape[1], S.shape[1]
+    q = S.shape[1]
     sums = np.empty(q)
     for i in range(lo, hi):
         sums[:] = 0.0
         reached = False
         for v in range(voter_starts[i], voter_starts[i + 1]):
             p = voters[v]
-            if known[p // k] > 0:
-                sums += share[p // k, p % k] * S[p]
+            if weight[p] > 0:
+                sums += weight[p] * S[p]
                 reached = True
         if not reached or given[i].min() >= 0:
             continue
@@ -157,7 +156,7 @@ def update_outputs_zero_one(lo, hi, S, share, known, voter_starts, voters, given
         for c in range(voter_starts[i] - 1, voter_starts[i + 1]):
             if c >= voter_starts[i]:
                 candidate = votes[voters[c]]
-                if candidate[0] < 0 or known[voters[c] // k] == 0:
+                if candidate[0] < 0 or weight[voters[c]] == 0:
                     continue
                 if np.any((given[i] >= 0) & (given[i] != candidate)):
                     continue
@@ -166,8 +165,8 @@ def update_outputs_zero_one(lo, hi, S, share, known, voter_starts, voters, given
                 cost -= candidate[label] * sums[label]
             for v in range(voter_starts[i], voter_starts[i + 1]):
                 p = voters[v]
-                if known[p // k] > 0 and np.array_equal(votes[p], candidate):
-                    cost -= share[p // k, p % k] * vote_weight[p]
+                if weight[p] > 0 and np.array_equal(votes[p], candidate):
+                    cost -= weight[p] * vote_weight[p]
             if cost < lowest:
                 lowest = cost
                 Y_new[i] = candidate

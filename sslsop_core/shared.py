@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 from sklearn.model_selection import KFold
+from threadpoolctl import threadpool_limits
 
 from .inference import best_codes
 from .inputs import Inputs, Matrix, tokens_of
@@ -46,7 +47,15 @@ class SharedPredictor:
 def train_shared(
     space: OutputSpace, inputs: Inputs, codes: np.ndarray, labeled: np.ndarray, kernel: Kernel, seed: int
 ) -> SharedPredictor:
-    """Train w_0 on the labelled points; the weight of |w_0|^2 is chosen by 3-fold cross-validation there."""
+    """Train w_0 on the labelled points; the weight of |w_0|^2 is chosen by 3-fold cross-validation there.
+
+    One BLAS thread: the products are small, and sums do not depend on the number of threads.
+    """
+    with threadpool_limits(1, user_api="blas"):
+        return _train(space, inputs, codes, labeled, kernel, seed)
+
+
+def _train(space, inputs, codes, labeled, kernel, seed) -> SharedPredictor:
     blank = SharedPredictor(kernel, Weights(np.zeros((0, 0)), np.zeros((0, 0))))
     if kernel.gamma is not None:
         blank = _kernel_coordinates(blank, inputs, labeled, seed)

@@ -1,0 +1,85 @@
+"""Explanations: the votes add up to the output, and its weight rests on labelled points."""
+
+import numpy as np
+import pytest
+
+from sslsop_core import SSLSOP, load_model
+
+from .problems import KINDS, make
+from .test_learner import explicit_weights, hidden
+
+
+@pytest.fixture(params=KINDS)
+def fitted(request):
+    rng = np.random.default_rng(0)
+    twin = make(request.param, rng, n=25)
+    given = hidden(twin, rng, 0.3)
+    return twin, given, SSLSOP(twin.space, k=5, max_iter=8, scale=1.0).fit(twin.X, given)
+
+
+def test_votes_carry_the_scores_of_the_neighborhoods_that_contain_the_point(fitted):
+    twin, _, model = fitted
+    W = explicit_weights(model)
+    for i in range(25):
+        why = model.explain(i)
+        assert why.output == model.outputs_[i]
+        voters = {hood for hood, row in enumerate(model.graph_.neighbors) if i in row}
+        assert {vote.neighborhood for vote in why.votes} <= voters
+        for vote in why.votes:
+            w, x = W[vote.neighborhood], twin.X[i]
+            assert vote.score == pytest.approx(w @ twin.phi(x, why.output), abs=1e-9)
+            assert vote.runner_up_score == pytest.approx(w @ twin.phi(x, why.runner_up), abs=1e-9)
+            assert vote.output == twin.space.argmax(x, w)
+
+
+def test_sources_are_labelled_points_with_weights_that_sum_to_one(fitted):
+    _, given, model = fitted
+    for i in range(25):
+        sources = model.explain(i).sources
+        assert all(given[j] is not None for j, _ in sources)
+        assert not sources or sum(weight for _, weight in sources) == pytest.approx(1)
+        if given[i] is not None:
+            assert sources == ((i, 1.0),)
+
+
+def test_a_new_point_is_explained_by_its_nearest_neighborhoods(fitted):
+    twin, given, model = fitted
+    W = explicit_weights(model)
+    x = twin.X[3] + 0.01
+    why = model.explain(x)
+    assert why.output == model.predict([x])[0]
+    _, nearest, share = model._nearest([x], None)
+    assert {vote.neighborhood for vote in why.votes} <= set(nearest[0])
+    for vote in why.votes:
+        assert vote.score == pytest.approx(W[vote.neighborhood] @ twin.phi(x, why.output), abs=1e-9)
+        assert vote.weight == pytest.approx(share[0][list(nearest[0]).index(vote.neighborhood)])
+    assert sum(weight for _, weight in why.sources) == pytest.approx(1)
+    assert all(given[j] is not None for j, _ in why.sources)
+
+
+def test_an_output_comes_from_its_own_side():
+    X = np.concatenate([np.arange(10.0), np.arange(100.0, 110.0)])[:, None]
+    model = SSLSOP(k=4, kernel="rbf").fit(X, ["a", *[None] * 9, "b", *[None] * 9])
+    assert model.explain(9).sources == ((0, 1.0),)
+    assert model.explain(19).sources == ((10, 1.0),)
+    assert model.explain([105.5]).output == "b"
+
+
+def test_a_point_never_reached_has_nothing_to_explain():
+    X = np.concatenate([np.arange(10.0), np.arange(100.0, 110.0)])[:, None]
+    model = SSLSOP(k=4).fit(X, ["a", *[None] * 19])
+    why = model.explain(15)
+    assert (why.output, why.votes, why.sources) == (None, (), ())
+    assert model.explain([105.0]).output is None
+    with pytest.raises(ValueError, match="index from 0 to 19"):
+        model.explain(20)
+
+
+def test_a_loaded_model_explains_the_same(fitted, tmp_path):
+    _, _, model = fitted
+    model.save(tmp_path / "model.sslsop")
+    loaded = load_model(tmp_path / "model.sslsop")
+    for i in range(25):
+        mine, other = model.explain(i), loaded.explain(i)
+        assert other.output == mine.output
+        assert [s[0] for s in other.sources] == [s[0] for s in mine.sources]

@@ -1,0 +1,441 @@
+"""Algorithms 1 and 2 as a user meets them: results, invariants, corners, scikit-learn."""
+
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import HealthCheck, settings
+from hypothesis import given as draw_given
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.datasets import load_digits, make_blobs, make_moons
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from sslsop_core import SSLSOP, Classes, LabelSets, Sequences, TreeLeaves
+
+from . import reference
+from .problems import KINDS, TREE, make
+
+INITS = ["spread", "nearest", "global", "random"]
+
+
+def hidden(twin, rng, share=0.5):
+    """The truth with some outputs hidden, the first one kept."""
+    return [y if i == 0 or rng.random() < share else None for i, y in enumerate(twin.truth)]
+
+
+@parametrize_with_checks([SSLSOP(), SSLSOP(init="global", kernel="rbf", output_step="paper")])
+def test_scikit_learn_accepts_the_estimator(estimator, check):
+    check(estimator)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@draw_given(
+    seed=st.integers(0, 10_000),
+    kind=st.sampled_from(KINDS),
+    init=st.sampled_from(INITS),
+    step=st.sampled_from(["paper", "exact"]),
+    kernel=st.sampled_from(["linear", "rbf"]),
+    weights=st.sampled_from(["uniform", "heat"]),
+    include_self=st.booleans(),
+)
+def test_given_outputs_never_move_and_partly_given_ones_stay_allowed(
+    seed, kind, init, step, kernel, weights, include_self
+):
+    rng = np.random.default_rng(seed)
+    twin = make(kind, rng)
+    given = hidden(twin, rng)
+    given = [twin.partly(rng, y) if g is None else g for g, y in zip(given, twin.truth, strict=True)]
+    model = SSLSOP(
+        twin.space, k=4, max_iter=5, init=init, output_step=step, kernel=kernel, weights=weights,
+        include_self=include_self,
+    )  # fmt: skip
+    for turn in model.iter_fit(twin.X, given):
+        outputs = twin.space.decode(turn.outputs, model._engine.inputs.starts)
+        assert turn.n_unreached == outputs.count(None)
+        for i, (g, y) in enumerate(zip(given, outputs, strict=True)):
+            assert y is None or y in twin.allowed(i, g)
+            assert g != twin.truth[i] or y == g
+    assert np.isfinite([turn.objective for turn in model.history_]).all()
+
+
+@pytest.mark.parametrize("init", INITS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_predictions_are_the_mean_scores_of_the_nearest_predictors(kind, init):
+    rng = np.random.default_rng(1)
+    twin = make(kind, rng, n=20)
+    fresh = make(kind, rng, n=10).X
+    model = SSLSOP(twin.space, k=4, init=init, max_iter=3, scale=1.0).fit(twin.X, hidden(twin, rng))
+    _, nearest, share = model._nearest(fresh, None)
+    W = explicit_weights(model)
+    predicted = model.predict(fresh)
+    for i, x in enumerate(fresh):
+        expected = reference.predict_new(twin.phi, twin.outputs_of(x), W, x, nearest[i], share[i])
+        assert predicted[i] == expected
+
+
+def explicit_weights(model):
+    """w_i of every neighborhood, from coefficients and shared start."""
+    engine, space, k = model._engine, model.space_, model.k_
+    W = []
+    for i in range(len(engine.inputs)):
+        rows = slice(engine.at[i * k], engine.at[(i + 1) * k])
+        columns = engine.A[rows] @ space.embedding if hasattr(space, "embedding") else engine.A[rows]
+        w = engine.inputs.rows[engine.tokens[rows]].T @ columns
+        if model._shared is not None:
+            w = w + engine.start_weight * model._shared.weights.W
+        parts = [w.ravel()] + ([engine.T[i].ravel()] if space.kind == "sequences" else [])
+        W.append(np.concatenate(parts))
+    return np.array(W)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_sparse_inputs_give_the_same_result_as_dense_ones(kind):
+    rng = np.random.default_rng(2)
+    twin = make(kind, rng, n=20)
+    y = hidden(twin, rng)
+    sparse = [sp.csr_matrix(x) for x in twin.X] if "sequences" in kind else sp.csr_matrix(twin.X)
+    table = np.array([rng.permutation(20)[:5] for _ in range(20)])
+    dense_model = SSLSOP(twin.space, max_iter=5).fit(twin.X, y, neighbors=table)
+    sparse_model = SSLSOP(twin.space, max_iter=5).fit(sparse, y, neighbors=table)
+    assert list(dense_model.outputs_) == list(sparse_model.outputs_)
+    assert list(dense_model.predict(twin.X, neighbors=table)) == list(
+        sparse_model.predict(sparse, neighbors=table)
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("init", ["spread", "global"])
+def test_the_number_of_jobs_changes_no_bit(kind, init, monkeypatch):
+    monkeypatch.setattr("sslsop_core.parallel.SMALL", 0)  # thread even these few points
+    rng = np.random.default_rng(3)
+    twin = make(kind, rng, n=60)
+    y = hidden(twin, rng)
+    one, three = (SSLSOP(twin.space, k=5, init=init, max_iter=6, n_jobs=j).fit(twin.X, y) for j in (1, 3))
+    for a, b in zip(one.history_, three.history_, strict=True):
+        assert a.objective == b.objective
+        assert np.array_equal(a.outputs, b.outputs)
+    assert np.array_equal(one._engine.A, three._engine.A)
+    assert list(one.predict(twin.X)) == list(three.predict(twin.X))
+
+
+@settings(max_examples=20, deadline=None)
+@draw_given(st.integers(0, 1000), st.sampled_from(KINDS), st.sampled_from(["spread", "nearest"]))
+def test_a_permutation_of_the_data_permutes_the_result(seed, kind, init):
+    rng = np.random.default_rng(seed)
+    twin = make(kind, rng, n=30)
+    y, order = hidden(twin, rng), rng.permutation(30)
+    model = SSLSOP(twin.space, k=5, init=init, max_iter=5)
+    first = list(clone(model).fit(twin.X, y).outputs_)
+    X = [twin.X[i] for i in order] if "sequences" in kind else twin.X[order]
+    second = list(clone(model).fit(X, [y[i] for i in order]).outputs_)
+    assert second == [first[i] for i in order]
+
+
+@settings(max_examples=15, deadline=None)
+@draw_given(
+    st.integers(0, 1000),
+    st.sampled_from(KINDS),
+    st.integers(1, 6),
+    st.integers(1, 6),
+    st.sampled_from([0.9, "auto"]),
+)
+def test_resuming_equals_one_longer_run(seed, kind, a, b, eta):
+    rng = np.random.default_rng(seed)
+    twin = make(kind, rng)
+    y = hidden(twin, rng)
+    model = SSLSOP(twin.space, k=4, eta=eta, max_iter=a).fit(twin.X, y).resume(b)
+    whole = SSLSOP(twin.space, k=4, eta=eta, max_iter=a + b).fit(twin.X, y)
+    assert [turn.objective for turn in model.history_] == [turn.objective for turn in whole.history_]
+    assert list(model.outputs_) == list(whole.outputs_)
+    assert model.n_iter_ == whole.n_iter_
+    assert model.stop_reason_ == whole.stop_reason_
+
+
+def test_an_abandoned_fit_leaves_a_model_that_works():
+    X, y = make_moons(100, noise=0.05, random_state=0)
+    given = [int(v) if i % 10 == 0 else None for i, v in enumerate(y)]
+    model = SSLSOP(k=5)
+    for turn in model.iter_fit(X, given):
+        if turn.t == 3:
+            break
+    assert model.n_iter_ == 3
+    assert model.stop_reason_ == "interrupted"
+    model.predict(X)
+    whole = SSLSOP(k=5).fit(X, given)
+    assert model.resume(47).outputs_.tolist() == whole.outputs_.tolist()
+
+
+def test_outputs_spread_step_by_step_along_the_graph():
+    """On a line with neighborhoods of three, a turn carries each end's output two points further."""
+    X = np.arange(30.0)[:, None]
+    y = ["left", *[None] * 28, "right"]
+    model = SSLSOP(k=3, weights="uniform", metric="euclidean", max_iter=40)
+    unreached = [turn.n_unreached for turn in model.iter_fit(X, y)]
+    assert unreached[:7] == [24, 20, 16, 12, 8, 4, 0]
+
+
+def test_points_that_no_neighborhood_reaches_stay_none():
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(size=(20, 2)), rng.normal(size=(20, 2)) + 100])
+    y = ["a", "b"] + [None] * 38
+    model = SSLSOP(k=4).fit(X, y)
+    assert model.history_[-1].n_unreached == 20
+    assert all(output is None for output in model.outputs_[20:])
+    assert all(output is not None for output in model.outputs_[:20])
+    assert model.predict([[100.0, 100.0]]).tolist() == [None]
+    assert model.predict([[0.0, 0.0]])[0] in ("a", "b")
+
+
+def test_two_moons_are_learned_from_two_points_each():
+    X, y = make_moons(300, noise=0.05, random_state=0)
+    labeled = np.concatenate([np.flatnonzero(y == c)[:2] for c in (0, 1)])
+    given = [int(v) if i in labeled else None for i, v in enumerate(y)]
+    model = SSLSOP(k=10, intercept=True, kernel="rbf").fit(X, given)
+    assert np.mean(model.outputs_ == y) > 0.95
+
+
+def test_the_exact_step_settles_and_says_so():
+    X, y = make_blobs(120, centers=3, random_state=0)
+    given = [int(v) if i % 6 == 0 else None for i, v in enumerate(y)]
+    model = SSLSOP(k=8, eta="auto", C=0.1, max_iter=2000, tol=1e-2).fit(X, given)
+    assert model.stop_reason_ == "converged"
+    assert model.history_[-1].n_changed == 0
+    assert model.n_iter_ < 2000
+    assert model.resume(5).n_iter_ == model.n_iter_
+
+
+def test_the_letter_of_the_paper_is_one_call_away():
+    model = SSLSOP.paper(Classes([0, 1]), k=3)
+    chosen = model.get_params()
+    assert (chosen["output_step"], chosen["weights"], chosen["kernel"]) == ("paper", "uniform", "linear")
+    assert (chosen["scale"], chosen["intercept"], chosen["k"]) == (1.0, False, 3)
+
+
+# --- corners ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("init", INITS)
+def test_constant_features_and_duplicates_give_finite_results(init):
+    X = np.ones((20, 3))
+    model = SSLSOP(k=5, init=init).fit(X, [0, 1] + [None] * 18)
+    assert np.isfinite([turn.objective for turn in model.history_]).all()
+    assert set(model.predict(X)) <= {0, 1, None}
+
+
+@pytest.mark.parametrize("init", INITS)
+@pytest.mark.parametrize("zeros", [np.zeros((10, 2)), sp.csr_matrix((10, 2))])
+def test_all_zero_inputs_have_an_answer(zeros, init):
+    model = SSLSOP(k=3, init=init, metric="cosine", kernel="linear").fit(zeros, ["a", "b"] + [None] * 8)
+    assert set(model.outputs_) <= {"a", "b", None}
+
+
+@pytest.mark.parametrize("init", INITS)
+def test_a_single_class_spreads_to_all(init):
+    X = np.random.default_rng(0).normal(size=(15, 2))
+    model = SSLSOP(k=5, init=init, max_iter=20).fit(X, ["only"] + [None] * 14)
+    assert set(model.outputs_) <= {"only", None}
+    assert model.predict(X[:1]).tolist() == ["only"]
+
+
+@pytest.mark.parametrize("init", INITS)
+def test_all_points_labelled_trains_predictors_only(init):
+    X, y = make_blobs(60, centers=3, cluster_std=0.4, random_state=0)
+    model = SSLSOP(k=8, init=init).fit(X, y)
+    assert model.outputs_.tolist() == y.tolist()
+    assert all(turn.n_changed == 0 for turn in model.history_)
+    assert np.mean(model.predict(X) == y) > 0.95
+
+
+def test_no_labelled_point_is_an_error_that_says_what_to_do():
+    with pytest.raises(ValueError, match="at least one output"):
+        SSLSOP(Classes([0, 1])).fit(np.eye(3), [None] * 3)
+    with pytest.raises(ValueError, match="at least one output"):
+        SSLSOP().fit(np.eye(3), [None] * 3)
+
+
+def test_more_neighbors_than_points_is_a_warning():
+    with pytest.warns(UserWarning, match="k=4 is used"):
+        model = SSLSOP(k=50).fit(np.eye(4), [0, 1, None, None])
+    assert model.k_ == 4
+
+
+def test_two_points_suffice():
+    with pytest.warns(UserWarning, match="k=2"):
+        assert SSLSOP().fit([[0.0], [1.0]], ["a", None]).outputs_.tolist() == ["a", "a"]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"k": 0}, "k must be"),
+        ({"k": 2.5}, "k must be"),
+        ({"C": -1}, "C must be"),
+        ({"C": float("nan")}, "C must be"),
+        ({"eta": 0}, "eta must be"),
+        ({"eta": "fast"}, "eta must be"),
+        ({"eta": 200.0, "C": 0.01}, "at most 1"),
+        ({"eta": "auto", "C": 0}, "needs C > 0"),
+        ({"max_iter": 0}, "max_iter must be"),
+        ({"output_step": "best"}, 'output_step must be one of "exact", "paper"'),
+        ({"init": "zero"}, "init must be"),
+        ({"kernel": "poly"}, "kernel must be"),
+        ({"metric": "manhattan"}, "metric must be"),
+        ({"space": "classes"}, "space must be"),
+        ({"gamma": -1.0}, "gamma must be"),
+        ({"tol": -1}, "tol must be"),
+    ],
+)
+def test_bad_parameters_are_refused_by_name(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        SSLSOP(**parameters).fit(np.eye(4), [0, 1, None, None])
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "message"),
+    [
+        (np.eye(3), [0, 1], r"\[3, 2\]"),
+        (np.eye(2), [0.5, 1.7], "Unknown label type"),
+        (np.array([[np.nan, 1.0], [0.0, 1.0]]), [0, 1], "NaN"),
+        (np.eye(3), [-1, None, 2], "-1 and None"),
+        (np.eye(2), None, "y is None"),
+    ],
+)
+def test_bad_data_is_refused(X, y, message):
+    with pytest.raises(ValueError, match=message):
+        SSLSOP(k=2).fit(X, y)
+
+
+def test_overflow_is_said():
+    X = np.random.default_rng(0).normal(size=(10, 2)) * 1e200
+    with pytest.raises(ValueError, match=r"finite|infinity|too large"), np.errstate(all="ignore"):
+        SSLSOP(k=3, scale=1.0).fit(X, [0, 1] + [None] * 8)
+
+
+def test_sequences_must_match_their_inputs():
+    X = [np.zeros((2, 3)), np.zeros((4, 3))]
+    with pytest.raises(ValueError, match=r"y\[1\] has 2 tags but x\[1\] has 4 tokens"):
+        SSLSOP(Sequences(["a", "b"]), k=2).fit(X, [("a", "b"), ("a", "b")])
+    model = SSLSOP(Sequences(["a", "b"]), k=2).fit(X, [("a", "b"), None])
+    with pytest.raises(ValueError, match="same number of features"):
+        model.predict([np.zeros((2, 5))])
+
+
+# --- partly given outputs -----------------------------------------------------------------------------
+
+
+def test_an_inner_node_narrows_the_answer():
+    X = np.array([[0.0, 1], [0.1, 1], [0.2, 1], [5.0, 1], [5.1, 1]])
+    y = ["car", "animal", None, "dog", None]
+    model = SSLSOP(TreeLeaves(TREE), k=5, weights="uniform").fit(X, y)
+    assert model.outputs_[1] in ("cat", "dog", "wolf")
+    assert SSLSOP(TreeLeaves(TREE), k=3).fit(X, ["car", None, None, "dog", None]).outputs_[1] == "car"
+
+
+@pytest.mark.parametrize("space", [Sequences(["N", "V"]), Sequences(["N", "V"], "hamming")])
+def test_sequences_given_only_in_part_can_be_learned_from(space):
+    rng = np.random.default_rng(0)
+    tags = [tuple(rng.choice(["N", "V"], size=6)) for _ in range(40)]
+    X = [np.array([[1.0, 0.0] if tag == "N" else [0.0, 1.0] for tag in y]) for y in tags]
+    X = [x + 0.1 * rng.normal(size=x.shape) for x in X]
+    given = [tuple(tag if rng.random() < 0.5 else None for tag in y) for y in tags]
+    model = SSLSOP(space, k=10, max_iter=30).fit(X, given)
+    right = np.mean(
+        [a == b for y, z in zip(tags, model.outputs_, strict=True) for a, b in zip(y, z, strict=True)]
+    )
+    assert right > 0.9
+    with pytest.raises(ValueError, match="in part"):
+        SSLSOP(space, init="global").fit(X, [(None, *y[1:]) for y in tags])
+
+
+def test_label_sets_keep_their_given_labels():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 3))
+    truth = [tuple(int(v > 0) for v in x) for x in X]
+    given = [y if i % 3 == 0 else (y[0], None, None) for i, y in enumerate(truth)]
+    model = SSLSOP(LabelSets("abc"), k=15, max_iter=30).fit(X, given)
+    assert [y[0] for y in model.outputs_] == [y[0] for y in truth]
+    assert np.mean(np.array(model.outputs_) == np.array(truth)) > 0.8
+
+
+# --- a person relabels --------------------------------------------------------------------------------
+
+
+def test_a_hand_given_output_holds_and_spreads():
+    X = np.arange(20.0)[:, None]
+    model = SSLSOP(k=3, max_iter=30, kernel="rbf").fit(X, ["a"] + [None] * 18 + ["b"])
+    model.relabel({10: "b", 9: "a"}).resume(40)
+    assert model.outputs_[9] == "a"
+    assert model.outputs_[10] == "b"
+    assert set(model.outputs_[11:]) == {"b"}
+    model.relabel({10: None, 9: None}).resume(1)
+    assert model.n_iter_ > 30
+    with pytest.raises(ValueError, match="points 0 to 19"):
+        model.relabel({20: "a"})
+    with pytest.raises(ValueError, match="not an output"):
+        model.relabel({3: "c"})
+    with pytest.raises(ValueError, match="no output"):
+        model.relabel({0: None, 19: None})
+
+
+# --- scikit-learn -------------------------------------------------------------------------------------
+
+
+def test_the_estimator_works_in_pipelines_searches_and_clones():
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:300], y[:300]
+    pipeline = make_pipeline(StandardScaler(), SSLSOP(k=8, max_iter=10))
+    assert cross_val_score(pipeline, X, y, cv=3).mean() > 0.8
+    search = GridSearchCV(SSLSOP(max_iter=10), {"k": [5, 10]}, cv=2).fit(X, y)
+    assert search.best_params_["k"] in (5, 10)
+    assert clone(search.best_estimator_).get_params() == search.best_estimator_.get_params()
+
+
+def test_decision_scores_rank_the_prediction_first():
+    X, y = make_blobs(90, centers=3, random_state=0)
+    model = SSLSOP(k=8).fit(X, y)
+    assert np.array_equal(model.classes_[model.decision_function(X).argmax(axis=1)], model.predict(X))
+    binary = SSLSOP(k=8).fit(X, y == 0)
+    assert np.array_equal(binary.decision_function(X) > 0, binary.predict(X))
+    assert not hasattr(SSLSOP(Sequences(["a"])), "decision_function")
+
+
+@pytest.mark.parametrize("marker", [None, -1, float("nan")])
+def test_three_markers_mean_missing(marker):
+    X, y = make_blobs(60, centers=3, random_state=0)
+    given = [int(v) if i % 4 == 0 else marker for i, v in enumerate(y)]
+    outputs = SSLSOP(k=6).fit(X, given).outputs_
+    assert (
+        outputs.tolist() == SSLSOP(k=6).fit(X, [None if g is marker else g for g in given]).outputs_.tolist()
+    )
+
+
+def test_string_classes_and_pandas_frames_are_welcome():
+    pandas = pytest.importorskip("pandas")
+    X, y = make_blobs(40, centers=2, random_state=0)
+    frame = pandas.DataFrame(X, columns=["width", "height"])
+    given = pandas.Series([("cat", "dog")[v] if i % 4 == 0 else None for i, v in enumerate(y)])
+    model = SSLSOP(k=6).fit(frame, given)
+    assert model.feature_names_in_.tolist() == ["width", "height"]
+    assert model.classes_.tolist() == ["cat", "dog"]
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame.rename(columns={"width": "depth"}))
+
+
+def test_minus_one_and_one_are_two_classes_with_a_warning():
+    with pytest.warns(UserWarning, match="two classes"):
+        assert SSLSOP(k=2).fit(np.eye(3), [-1, 1, 1]).classes_.tolist() == [-1, 1]
+
+
+def test_float32_stays_float32():
+    X, y = make_blobs(50, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = SSLSOP(k=5).fit(X.astype(np.float32), y)
+    assert model._engine.A.dtype == np.float32
+    assert model._engine.S.dtype == np.float32
+    assert model.decision_function(X).dtype == np.float32

@@ -1,0 +1,157 @@
+"""Model files: the same predictions to the bit, and nothing but a ValueError from a bad file."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given as draw_given
+from hypothesis import settings
+from hypothesis import strategies as st
+from safetensors.numpy import load, save
+
+from sslsop_core import SSLSOP, Classes, load_model
+from sslsop_core.modelfile import dump_model
+
+from .problems import KINDS, make
+from .test_learner import hidden
+
+
+def fitted(kind, **parameters):
+    rng = np.random.default_rng(0)
+    twin = make(kind, rng, n=20)
+    model = SSLSOP(twin.space, **({"k": 4, "max_iter": 5} | parameters))
+    return model.fit(twin.X, hidden(twin, rng)), make(kind, rng, n=15).X
+
+
+@pytest.mark.parametrize(
+    "parameters", [{}, {"init": "global"}, {"init": "global", "kernel": "rbf", "anchor": True}]
+)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_loaded_model_is_the_same_model(kind, parameters, tmp_path):
+    model, fresh = fitted(kind, **parameters)
+    model.save(tmp_path / "model.sslsop")
+    loaded = load_model(tmp_path / "model.sslsop")
+    assert list(loaded.predict(fresh)) == list(model.predict(fresh))
+    if hasattr(model, "decision_function"):
+        assert np.array_equal(loaded.decision_function(fresh), model.decision_function(fresh))
+    assert list(loaded.outputs_) == list(model.outputs_)
+    assert [turn.objective for turn in loaded.history_] == [turn.objective for turn in model.history_]
+    assert all(
+        np.array_equal(a.outputs, b.outputs) for a, b in zip(loaded.history_, model.history_, strict=True)
+    )
+    again, onward = loaded.resume(3), model.resume(3)
+    assert again.n_iter_ == onward.n_iter_
+    assert again.history_[-1].objective == pytest.approx(onward.history_[-1].objective)
+
+
+def test_sparse_float32_and_partly_given_models_round_trip():
+    rng = np.random.default_rng(0)
+    X = sp.random(40, 30, density=0.2, format="csr", random_state=0, dtype=np.float32)
+    model = SSLSOP(Classes(["ü", 3]), k=5, metric="cosine").fit(X, ["ü", 3] + [None] * 38)
+    loaded = load_model(dump_model(model))
+    assert loaded._engine.inputs.rows.dtype == np.float32
+    assert loaded.space_ == model.space_
+    twin = make("sequences-01", rng)
+    given = [twin.truth[0]] + [twin.partly(rng, y) for y in twin.truth[1:]]
+    model = SSLSOP(twin.space, k=4).fit(twin.X, given)
+    assert np.array_equal(load_model(dump_model(model))._given, model._given)
+
+
+def test_another_process_predicts_the_same_to_the_bit(tmp_path):
+    model, fresh = fitted("classes")
+    model.save(tmp_path / "m.sslsop")
+    np.save(tmp_path / "x.npy", fresh)
+    code = (
+        "import sys, numpy as np; from sslsop_core import load_model;"
+        "np.save(sys.argv[3], load_model(sys.argv[1]).decision_function(np.load(sys.argv[2])))"
+    )
+    paths = [str(tmp_path / name) for name in ("m.sslsop", "x.npy", "out.npy")]
+    subprocess.run([sys.executable, "-c", code, *paths], check=True)
+    assert np.array_equal(np.load(paths[2]), model.decision_function(fresh))
+
+
+def test_saving_replaces_a_file_only_when_complete(tmp_path):
+    path = tmp_path / "model.sslsop"
+    model, _ = fitted("classes")
+    model.save(path)
+    before = path.read_bytes()
+    model._engine = None  # cannot be written
+    with pytest.raises(AttributeError):
+        model.save(path)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def rewritten(change):
+    """A model file with header and tensors changed by `change(header, tensors, metadata)`."""
+    data = dump_model(fitted("classes")[0])
+    length = int.from_bytes(data[:8], "little")
+    metadata = json.loads(data[8 : 8 + length])["__metadata__"]
+    header, tensors = json.loads(metadata.pop("model")), load(data)
+    change(header, tensors, metadata)
+    return save(tensors, {"model": json.dumps(header)} | metadata)
+
+
+CHANGES = {
+    "newer version": lambda h, t, m: m.update(version="2"),
+    "foreign format": lambda h, t, m: m.update(format="other"),
+    "neighbor out of range": lambda h, t, m: t.update(neighbors=t["neighbors"] + 100),
+    "negative neighbor": lambda h, t, m: t.update(neighbors=t["neighbors"] - 5),
+    "float neighbors": lambda h, t, m: t.update(neighbors=t["neighbors"].astype(float)),
+    "missing tensor": lambda h, t, m: t.pop("coefficients"),
+    "wrong shape": lambda h, t, m: t.update(coefficients=t["coefficients"][:-1]),
+    "not finite": lambda h, t, m: t.update(coefficients=np.full_like(t["coefficients"], np.nan)),
+    "output out of range": lambda h, t, m: t.update(outputs=t["outputs"] + 50),
+    "decreasing starts": lambda h, t, m: t.update(starts=t["starts"][::-1].copy()),
+    "unknown parameter": lambda h, t, m: h["parameters"].update(shell="rm"),
+    "bad parameter": lambda h, t, m: h["parameters"].update(k=-3),
+    "names twice": lambda h, t, m: h["space"].update(names=["a", "a", "b"]),
+    "names not a list": lambda h, t, m: h["space"].update(names=7),
+    "unknown space": lambda h, t, m: h["space"].update(kind="graphs"),
+    "header a list": lambda h, t, m: m.update(model="[]"),
+    "negative bandwidth": lambda h, t, m: h.update(bandwidth=-1),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
+def test_a_file_that_does_not_hold_together_is_refused(change):
+    with pytest.raises(ValueError, match=r"\w{4,}"):
+        load_model(rewritten(change))
+
+
+def test_a_header_that_claims_more_than_the_file_holds_is_refused_at_once():
+    with pytest.raises(ValueError, match="cut short"):
+        load_model((2**40).to_bytes(8, "little") + b"{}")
+    with pytest.raises(ValueError, match="cut short"):
+        load_model(b"")
+    huge = {
+        "x": {"dtype": "F64", "shape": [2**40], "data_offsets": [0, 2**43]},
+        "__metadata__": {"format": "sslsop"},
+    }
+    body = json.dumps(huge).encode()
+    with pytest.raises(ValueError, match=r"version|damaged"):
+        load_model(len(body).to_bytes(8, "little") + body)
+
+
+MODEL_BYTES = None
+
+
+@settings(max_examples=150, deadline=None)
+@draw_given(st.data())
+def test_damaged_bytes_load_or_raise_value_error(data):
+    global MODEL_BYTES
+    MODEL_BYTES = MODEL_BYTES or dump_model(fitted("sequences-01")[0])
+    raw = bytearray(MODEL_BYTES)
+    if data.draw(st.booleans()):
+        raw = raw[: data.draw(st.integers(0, len(raw)))]
+    for _ in range(data.draw(st.integers(1, 5))):
+        if raw:
+            raw[data.draw(st.integers(0, len(raw) - 1))] = data.draw(st.integers(0, 255))
+    try:
+        model = load_model(bytes(raw))
+    except ValueError:
+        return
+    model.predict([np.zeros((2, 3))])
