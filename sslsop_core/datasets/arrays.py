@@ -14,7 +14,7 @@ from .limits import Limits, refuse_table
 from .outputs import class_outputs, label_set_outputs
 from .problem import Problem
 from .report import Report, describe_outputs, output_warnings, share_missing
-from .tables import numeric_problem
+from .tables import LARGEST, numeric_problem
 
 
 def read_arrays(data: bytes, name: str, tree: dict[Name, Name] | None, limits: Limits) -> Problem:
@@ -30,9 +30,10 @@ def read_arrays(data: bytes, name: str, tree: dict[Name, Name] | None, limits: L
         raise ValueError(f"X must be a table of numbers, two axes; got {X.dtype} of shape {X.shape}.")
     refuse_table(X.shape[0], X.shape[1], limits)
     X = X.astype(float)
-    if np.isinf(X).any():
-        row, column = np.argwhere(np.isinf(X))[0]
-        raise ValueError(f"X must be finite or NaN; got infinity in row {row}, column {column}.")
+    if (np.abs(X) > LARGEST).any():
+        row, column = np.argwhere(np.abs(X) > LARGEST)[0]
+        place = f"row {row}, column {column}"
+        raise ValueError(f"X must hold numbers up to {LARGEST} or NaN; got {X[row, column]} in {place}.")
     if y.ndim not in (1, 2) or len(y) != len(X):
         raise ValueError(f"y must have an entry per row of X, {len(X)}; got the shape {y.shape}.")
     places = [f"y[{i}]" for i in range(len(y))]

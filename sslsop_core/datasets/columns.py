@@ -19,8 +19,8 @@ NO_TAG = ("", "_", "?")
 def read_conll(text: str, name: str, limits: Limits) -> Problem:
     """Sentences and their tags; `_`, `?` or nothing in the last column is a missing tag."""
     lines = text.splitlines()
-    if len(lines) > limits.rows:
-        raise ValueError(f"tokens must be at most {limits.rows:,}; the file has {len(lines):,} lines.")
+    if len(lines) > limits.tokens:
+        raise ValueError(f"lines must be at most {limits.tokens:,}; it has {len(lines):,}. Take a sample.")
     separator = "\t" if any("\t" in line for line in lines[:100]) else None
     rows = [_cells(line, separator) for line in lines]
     width = max(map(len, rows), default=0)

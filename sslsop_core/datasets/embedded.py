@@ -13,9 +13,7 @@ from ..sequences import Sequences
 from ..spaces import Classes, Name, TreeLeaves
 from .problem import Problem
 
-HERE = Path(__file__).resolve().parent.parent
-# In the clone the folder lies beside the package, in an installed wheel inside it.
-ASSETS = next((f for f in (HERE / "assets", HERE.parent / "assets") if f.is_dir()), HERE / "assets")
+ASSETS = Path(__file__).resolve().parents[2] / "assets"  # beside the package, in the clone or installed
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 CORA_CLASSES = (
     "Neural_Networks",

@@ -10,11 +10,12 @@ class Limits:
     """Caps on what is read; pass larger ones to `read` for a file that you trust."""
 
     bytes: int = 50_000_000  # of the file
-    rows: int = 300_000  # or tokens
-    columns: int = 20_000  # of a dense table
+    rows: int = 300_000
+    tokens: int = 100_000  # of tagged text, all sentences together
+    columns: int = 10_000  # of a dense table
     sparse_columns: int = 1_000_000
     cells: int = 5_000_000  # rows times columns of a dense table
-    line: int = 1_000_000  # characters
+    line: int = 4_000_000  # characters
     members: int = 10_000  # files in a zip
     unpacked: int = 200_000_000  # bytes of all files in a zip
     ratio: int = 250  # unpacked to packed, of files over a megabyte

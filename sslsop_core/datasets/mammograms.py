@@ -167,12 +167,12 @@ def _inside(image: np.ndarray, seed: int) -> tuple[int, int]:
     """A random corner of a crop that lies in the breast: background is nearly black."""
     from scipy.ndimage import uniform_filter
 
-    filled = uniform_filter((image > 20).astype(float), CROP)
-    half = CROP // 2
+    coarse, half = 4, CROP // 8  # every fourth pixel will do
+    filled = uniform_filter((image[::coarse, ::coarse] > 20).astype(float), 2 * half)
     inner = filled[half:-half, half:-half]
     rows, columns = np.nonzero(inner >= min(0.999, inner.max()))
     pick = np.random.default_rng(seed).integers(len(rows))
-    return int(columns[pick]), int(rows[pick])
+    return coarse * int(columns[pick]), coarse * int(rows[pick])
 
 
 def _write_zip(path: Path, images: dict[str, Any]) -> None:

@@ -36,11 +36,17 @@ def class_outputs(
 
 
 def refuse_names(names: Sequence[str], n: int, limits: Limits) -> None:
+    """Refuse outputs of which there are too many to be classes."""
     if len(names) > limits.outputs or (n >= 20 and len(names) > n / 2):
         raise ValueError(
             f"the output takes {len(names):,} different values in {n:,} rows, which looks like a measurement "
             f"or a name, not like classes (at most {limits.outputs:,}). Choose another output column."
         )
+    refuse_long_names(names, limits)
+
+
+def refuse_long_names(names: Sequence[str], limits: Limits) -> None:
+    """Refuse names that nobody could read."""
     for name in names:
         if len(name) > limits.name:
             raise ValueError(f"names must have at most {limits.name} characters; {name[:40]!r}... has more.")

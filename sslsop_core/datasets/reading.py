@@ -146,7 +146,9 @@ def recognise(data: bytes, file_name: str = "") -> str:
         return by_name
     lines = [line.rstrip("\r") for line in data[:20_000].decode("utf-8", "replace").split("\n")[:50]]
     filled = [line for line in lines if line.strip() and not line.startswith("#")]
-    if filled and all(SVM_LINE.match(line) and re.search(r"\d:", line) for line in filled[:5]):
+    if not filled:
+        return "csv"
+    if all(SVM_LINE.match(line) and re.search(r"\d:", line) for line in filled[:5]):
         return "svmlight"
     inner = "\n".join(lines).strip().split("\n")
     separated = any(not line.strip() for line in inner)

@@ -97,7 +97,8 @@ def input_warnings(inputs: Iterable[Any]) -> list[str]:
 
 
 def _sparse_keys(X: sparse.csr_matrix) -> Iterable[Hashable]:
-    return ((row.indices.tobytes(), row.data.tobytes()) for row in X)
+    spans = zip(X.indptr[:-1].tolist(), X.indptr[1:].tolist(), strict=True)
+    return ((X.indices[a:b].tobytes(), X.data[a:b].tobytes()) for a, b in spans)
 
 
 def _duplicates(keys: Iterable[Hashable]) -> list[str]:

@@ -12,6 +12,7 @@ from .limits import Limits, refuse_table
 from .outputs import class_outputs
 from .problem import Problem
 from .report import Report, describe_outputs, output_warnings, share_missing, table_warnings
+from .tables import LARGEST
 
 SVM_LINE = re.compile(r"^(\S+)((?:[ \t]+\d+:[^\s:]+)*)[ \t]*(?:#.*)?$")
 
@@ -39,10 +40,13 @@ def read_svmlight(text: str, name: str, tree: dict[Name, Name] | None, limits: L
         raise ValueError(
             f"the file is not sound svmlight: {error}. Columns must be whole numbers in rising order."
         ) from None
-    if not 0 < X.shape[1] <= limits.sparse_columns:
+    if not X.nnz:
+        raise ValueError("the file must hold values, column:value; it holds outputs only.")
+    if X.shape[1] > limits.sparse_columns:
         raise ValueError(f"columns must be numbered up to {limits.sparse_columns:,}; got {X.shape[1]:,}.")
-    if not np.isfinite(X.data).all():
-        row = int(np.searchsorted(X.indptr, np.flatnonzero(~np.isfinite(X.data))[0], side="right")) - 1
+    wrong = np.flatnonzero(~(np.abs(X.data) <= LARGEST))
+    if len(wrong):
+        row = int(np.searchsorted(X.indptr, wrong[0], side="right")) - 1
         raise ValueError(f"{places[row]}: values must be finite numbers. Correct it.")
     y, space = class_outputs(outputs, places, tree, limits)
     found = (*table_warnings(X, ()), *output_warnings(y, space))

@@ -13,12 +13,13 @@ import numpy as np
 from ..features import Standardise
 from ..spaces import Name, OutputSpace
 from .limits import Limits, refuse_table
-from .outputs import class_outputs, label_set_outputs
+from .outputs import class_outputs, label_set_outputs, refuse_long_names
 from .problem import Problem
 from .report import Report, describe_outputs, output_warnings, share_missing, table_warnings
 
 OUTPUT_NAMES = ("output", "class", "label", "target", "y")
 LABEL_PREFIX = "label:"
+LARGEST = 1e100  # squares of larger numbers overflow
 GAPS = ["", "NA", "N/A", "NaN", "nan", "null", "None", "?"]
 
 
@@ -124,7 +125,7 @@ def table_problem(
     columns = [column for column in frame.columns if column not in targets]
     if not columns:
         raise ValueError("the table must have a feature column besides the output; it has none.")
-    X = np.column_stack([_numbers(frame[column], column, places) for column in columns])
+    X = _numbers(frame[columns], places)
     y: list[Any]
     space: OutputSpace
     if is_set:
@@ -135,18 +136,28 @@ def table_problem(
     return numeric_problem(kind, name, X, y, space, columns)
 
 
-def _numbers(column: Any, name: str, places: list[str]) -> np.ndarray:
+def _numbers(frame: Any, places: list[str]) -> np.ndarray:
     import pandas as pd
 
-    values = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
-    wrong = (np.isnan(values) & column.notna().to_numpy()) | np.isinf(values)
-    if wrong.any():
-        row = int(np.flatnonzero(wrong)[0])
-        raise ValueError(
-            f"{places[row]}, column {name!r}: {str(column.iloc[row])!r:.60} is not a finite number. Correct "
-            "it, or remove the column; if it is the output, name it as such."
-        )
+    # Columns of nothing but numbers were recognised as such; the others hold the mistakes.
+    for name in frame.select_dtypes(exclude=["number", "bool"]).columns:
+        numbers = pd.to_numeric(frame[name], errors="coerce")
+        wrong = np.flatnonzero(numbers.isna() & frame[name].notna())
+        if len(wrong):
+            raise _not_a_number(frame[name], int(wrong[0]), places)
+        frame = frame.assign(**{name: numbers})
+    values = frame.to_numpy(dtype=float, na_value=np.nan)
+    large = np.argwhere(np.abs(values) > LARGEST)
+    if len(large):
+        raise _not_a_number(frame.iloc[:, int(large[0, 1])], int(large[0, 0]), places)
     return values
+
+
+def _not_a_number(column: Any, row: int, places: list[str]) -> ValueError:
+    return ValueError(
+        f"{places[row]}, column {column.name!r}: {str(column.iloc[row])!r:.60} is not a finite number. "
+        "Correct it, or remove the column; if it is the output, name it as such."
+    )
 
 
 def numeric_problem(
@@ -163,24 +174,36 @@ def read_parquet(
     data: bytes, name: str, output: str | Sequence[str] | None, tree: dict[Name, Name] | None, limits: Limits
 ) -> Problem:
     """A Parquet table; sizes and types are checked in its footer before any column is read."""
+    import pandas as pd
     import pyarrow as pa
     from pyarrow import parquet
 
     try:
         footer = parquet.ParquetFile(io.BytesIO(data))
         columns = list(map(str, footer.schema_arrow.names))
+        if len(set(columns)) < len(columns):
+            raise ValueError("column names must be distinct; some occur twice. Rename them.")
         refuse_table(footer.metadata.num_rows, len(columns), limits)
+        _refuse_unpacked(footer.metadata, limits)
         targets, is_set = choose_output(columns, output)
         _refuse_types(footer.schema_arrow, targets)
         # Dictionary form: a long text that a million rows repeat is kept once.
         table = parquet.ParquetFile(io.BytesIO(data), read_dictionary=targets).read(use_threads=False)
     except (pa.ArrowException, OSError, MemoryError) as error:
         raise ValueError(f"the Parquet file is damaged ({str(error)[:120]}). Write it again.") from None
-    frame = table.select([c for c in columns if c not in targets]).to_pandas()
+    # Column by column: notes for pandas in the file are not trusted.
+    features = [c for c in columns if c not in targets]
+    frame = pd.DataFrame({c: table[c].cast(pa.float64(), safe=False).to_numpy() for c in features})
     for target in targets:
-        frame[target] = _texts(table[target])
+        frame[target] = _texts(table[target], limits)
     places = [f"row {row + 1}" for row in range(len(frame))]
     return table_problem("Parquet", name, frame, targets, is_set, places, tree, limits)
+
+
+def _refuse_unpacked(metadata: Any, limits: Limits) -> None:
+    total = sum(metadata.row_group(group).total_byte_size for group in range(metadata.num_row_groups))
+    if total > limits.unpacked:
+        raise ValueError(f"the file must unpack to at most {limits.unpacked:,} bytes; it has {total:,}.")
 
 
 def _refuse_types(schema: Any, targets: list[str]) -> None:
@@ -196,8 +219,17 @@ def _refuse_types(schema: Any, targets: list[str]) -> None:
             )
 
 
-def _texts(column: Any) -> list[str]:
+def _texts(column: Any, limits: Limits) -> list[str]:
     """Output values as text: 1.0 reads as 1, and null as missing."""
-    values = column.to_pylist()
-    plain = [int(v) if isinstance(v, float) and v.is_integer() else v for v in values]
-    return ["" if v is None or v != v else str(v) for v in plain]
+    texts: list[str] = []
+    for chunk in column.dictionary_encode().chunks:
+        values = [_text(value) for value in chunk.dictionary.to_pylist()]
+        refuse_long_names(values, limits)
+        texts += ["" if code is None else values[code] for code in chunk.indices.to_pylist()]
+    return texts
+
+
+def _text(value: Any) -> str:
+    if value is None or value != value:
+        return ""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)

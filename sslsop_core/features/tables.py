@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import StandardScaler
 
 from .base import Features
@@ -41,8 +41,9 @@ class Standardise(Features):
         return table
 
     def learn(self, prepared: np.ndarray) -> Self:
-        filler = SimpleImputer(strategy="median", keep_empty_features=True).fit(prepared)
-        self.median_ = filler.statistics_
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="All-NaN slice", category=RuntimeWarning)
+            self.median_ = np.nan_to_num(np.nanmedian(prepared, axis=0))
         self.mean_, self.scale_ = np.zeros(prepared.shape[1]), np.ones(prepared.shape[1])
         if self.scale:
             scaler = StandardScaler().fit(self._filled(prepared))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import chain, pairwise
 from typing import Any, ClassVar, Self
 
@@ -37,17 +38,24 @@ def _letter_class(c: str) -> str:
 def token_features(sentence: Sequence[Token], t: int) -> list[str]:
     """Names of the features that token t of a sentence has."""
     word, *others = sentence[t]
-    names = [f"w={word}", f"low={word.lower()}", f"shape={word_shape(word)}"]
-    names += [f"pre={word[:k]}" for k in (1, 2, 3) if len(word) > k]
-    names += [f"suf={word[-k:]}" for k in (1, 2, 3, 4) if len(word) > k]
-    names += [f"col{c}={value}" for c, value in enumerate(others, 1)]
+    names = [*_own_features(word), *(f"col{c}={value}" for c, value in enumerate(others, 1))]
     for offset in (-2, -1, 1, 2):
         inside = 0 <= t + offset < len(sentence)
-        near = sentence[t + offset][0] if inside else None
-        names.append(f"{offset:+d}:low={near.lower()}" if near is not None else f"{offset:+d}:edge")
-        if near is not None and abs(offset) == 1:
-            names.append(f"{offset:+d}:shape={word_shape(near)}")
+        names += _near_features(sentence[t + offset][0], offset) if inside else [f"{offset:+d}:edge"]
     return names
+
+
+@lru_cache(maxsize=50_000)  # words repeat, most of all the frequent ones
+def _own_features(word: str) -> list[str]:
+    affixes = [f"pre={word[:k]}" for k in (1, 2, 3) if len(word) > k]
+    affixes += [f"suf={word[-k:]}" for k in (1, 2, 3, 4) if len(word) > k]
+    return [f"w={word}", f"low={word.lower()}", f"shape={word_shape(word)}", *affixes]
+
+
+@lru_cache(maxsize=200_000)
+def _near_features(word: str, offset: int) -> list[str]:
+    names = [f"{offset:+d}:low={word.lower()}"]
+    return [*names, f"{offset:+d}:shape={word_shape(word)}"] if abs(offset) == 1 else names
 
 
 class TokenFeatures(Features):
