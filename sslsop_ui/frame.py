@@ -41,8 +41,8 @@ def open_page(title: str, *, sidebar: str = "expanded") -> None:
                 if (HERE / path).exists():
                     st.page_link(path, label=label, icon=icon, width="stretch")
     _warm_up_once()
-    if title != "Train" and "run" in st.session_state:
-        _status()
+    if "run" in st.session_state or "run" in st.query_params:
+        _status(title)
 
 
 @st.cache_resource(show_spinner=False)
@@ -50,13 +50,13 @@ def _warm_up_once() -> None:
     warmup.start()
 
 
-def _status() -> None:
+def _status(page: str) -> None:
     """How the run goes, on the pages that do not show it; looking keeps it from being given up."""
     from . import state  # slow to import: only when there is a run
 
     def show() -> None:
         run = state.run()
-        if run is not None and run.active:
+        if run is not None and run.active and page != "Train":
             st.progress(
                 run.n_iter / max(run.target, 1), f"Training {run.problem.name}: {run.n_iter} / {run.target}"
             )

@@ -26,7 +26,7 @@ class RunMap:
         self.symbols = Symbols(space, self._first, run.starts)
         self.shown = sample(len(run.problem), run.labeled)
         self.truth = self.symbols(run.truth)
-        self._cells: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        self._cells: list[tuple[np.ndarray, ...]] = []  # symbols, changed, wrong
         self._geometry: tuple[Any, Geometry] | None = None
         self._margins: tuple[int, np.ndarray] | None = None
 

@@ -127,7 +127,7 @@ class Run:
     def relabel(self, changes: Mapping[int, Any]) -> None:
         """Give points an output or, with None, take it away; training goes on from there."""
         self._require_rest()
-        outputs = self.model.outputs_
+        outputs = self.outputs
         before = {i: self.given[i] for i in changes}
         self._set(changes)
         self.edits.append(Edit(self.n_iter, dict(changes), before, {i: outputs[i] for i in changes}))
@@ -166,6 +166,12 @@ class Run:
     @property
     def n_iter(self) -> int:
         return len(self.turns)
+
+    @property
+    def outputs(self) -> list[Any]:
+        """The present outputs, as plain Python values."""
+        found = self.model.outputs_
+        return found.tolist() if isinstance(found, np.ndarray) else list(found)
 
     @property
     def labeled(self) -> np.ndarray:

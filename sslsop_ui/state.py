@@ -46,9 +46,17 @@ def key_of(name: str) -> str:
 
 
 def prepare() -> None:
-    """Give every setting a value: from the URL on the first page of a session, else the default."""
-    if key_of("data") not in st.session_state:
+    """On the first page of a session, take the run or the settings of the URL, else the defaults."""
+    if key_of("data") in st.session_state:
+        return
+    found = registry().get(st.query_params.get("run"))
+    if found is None:
         apply(from_query(st.query_params, NAMES))
+        return
+    st.session_state["run"] = found.id
+    apply(found.settings)
+    if found.settings.data == UPLOAD:
+        st.session_state["upload"], st.session_state["upload_source"] = found.problem, found.source
 
 
 def apply(settings: Settings) -> None:
@@ -119,15 +127,10 @@ def given() -> list[Any]:
 
 
 def run() -> Run | None:
-    """The visitor's run: of this session, or, after a reload, of the URL."""
-    name = st.session_state.get("run") or st.query_params.get("run")
-    found = registry().get(name)
+    """The visitor's run; the URL keeps its name, so that a reload finds it again."""
+    prepare()
+    found = registry().get(st.session_state.get("run"))
     if found is not None:
-        if "run" not in st.session_state:
-            apply(found.settings)
-            if found.settings.data == UPLOAD:
-                st.session_state["upload"], st.session_state["upload_source"] = found.problem, found.source
-        st.session_state["run"] = found.id
         st.query_params["run"] = found.id
     else:
         st.query_params.pop("run", None)
