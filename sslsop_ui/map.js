@@ -200,6 +200,7 @@ class OutputMap {
     c.globalAlpha = 1;
     this.paintSelection(c, size, theme);
     if (this.path) this.paintLasso(c, theme);
+    this.canvas.dataset.iteration = this.at;
   }
 
   paintChanged(c, cells, size, theme) {
@@ -281,7 +282,6 @@ class OutputMap {
     const text = this.at === 0 ? "start: given outputs only" : `iteration ${this.at} of ${this.last} · ${changed} changed` + (none ? ` · ${none} not reached` : "");
     this.$(".when").textContent = this.last === 0 && !this.over.live ? "not trained yet" : text;
     this.$(".scrub").value = this.at; this.$(".scrub").setAttribute("aria-valuetext", text);
-    this.canvas.dataset.iteration = this.at;
     this.canvas.setAttribute("aria-label", `Map of ${this.geo.n} points coloured by ${MODES[this.mode]}; ${text}. Arrow keys scrub, space plays, plus and minus zoom.`);
   }
 

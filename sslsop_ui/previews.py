@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Sequence
+from io import BytesIO
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import streamlit as st
+from PIL import Image
 from scipy import sparse
 
 from sslsop_core.datasets import Problem
@@ -30,10 +33,15 @@ def kind_of_input(problem: Problem) -> str:
     return "documents" if sparse.issparse(inputs) or sparse.issparse(problem.X) else "table"
 
 
-def enlarged(image: np.ndarray, height: int) -> np.ndarray:
-    """An image blown up by a whole factor, so that its pixels stay square and sharp."""
+def enlarged(image: np.ndarray, height: int) -> str:
+    """An image blown up by a whole factor, so that its pixels stay square and sharp, as a data URL.
+
+    Its bytes travel with the page: files that are served apart may be gone when the page changes quickly.
+    """
     factor = max(1, round(height / image.shape[0]))
-    return np.kron(image, np.ones((factor, factor), dtype=image.dtype))
+    packed = BytesIO()
+    Image.fromarray(np.kron(image, np.ones((factor, factor), dtype=image.dtype))).save(packed, "PNG")
+    return f"data:image/png;base64,{b64encode(packed.getvalue()).decode()}"
 
 
 def strip(images: np.ndarray) -> np.ndarray:
@@ -53,7 +61,7 @@ def show_input(problem: Problem, i: int, output: Any, key: str) -> None:
     if kind == "images":
         st.image(enlarged(problem.inputs[i], 96), width=96)
     elif kind == "letters":
-        st.image(enlarged(strip(problem.inputs[i]), 48), clamp=True)
+        st.image(enlarged(strip(problem.inputs[i]), 48))
     elif kind == "sentences":
         tags = output if isinstance(output, tuple) else None
         show_tagged(key, [tokens_of(words_of(problem.inputs[i]), tags, problem.space.names)])
