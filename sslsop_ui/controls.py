@@ -33,7 +33,7 @@ WORDS = {
 def parameters(problem: Problem) -> None:
     """k, C, eta and T; the rest behind a fold."""
     st.subheader("Algorithm", anchor=False)
-    most = max(2, min(100, len(problem) - 1))
+    most = max(3, min(100, len(problem)))
     if state.settings().k > most:
         state.change(k=most)
     st.slider(

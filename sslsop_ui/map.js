@@ -75,8 +75,9 @@ class OutputMap {
     this.last = f.first + f.count - 1;
     this.at = Math.min(this.at, this.last);
     const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
-    if (this.fresh && f.settled && (still || !f.autoplay)) this.at = this.last;
-    else if (this.fresh || (wasAtEnd && this.at < this.last)) this.play(true);
+    const follows = wasAtEnd || this.fresh;
+    if (follows && still) this.at = this.last;
+    else if (follows && this.at < this.last) this.play(true);
     this.fresh = false;
   }
 
@@ -289,7 +290,7 @@ class OutputMap {
 
   play(on) {
     this.playing = on; clearTimeout(this.timer);
-    this.$(".play").textContent = on ? "❚❚" : "▶"; this.$(".play").setAttribute("aria-label", on ? "Pause" : "Play");
+    this.$(".play").textContent = on ? "❚❚" : "▶"; this.$(".play").setAttribute("aria-label", on ? "Hold the picture" : "Play the iterations");
     const tick = () => {
       if (this.at >= this.last) { this.play(false); return; }
       this.show(this.at + 1);

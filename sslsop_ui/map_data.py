@@ -103,8 +103,6 @@ def frames(
     first: int,
     run: str,
     n_names: int,
-    settled: bool = True,
-    autoplay: bool = True,
 ) -> dict[str, Any]:
     """Iterations `first`, `first` + 1, ... of a run: symbol, whether it just changed, whether it is wrong."""
     size = 1 if n_names < 62 else 2
@@ -119,8 +117,6 @@ def frames(
         "count": len(cells),
         "bytes": size,
         "cells": pack(np.concatenate(cells), f"<u{size}"),
-        "settled": settled,
-        "autoplay": autoplay,
     }
 
 

@@ -53,9 +53,7 @@ class RunMap:
         n_names, last = len(self.symbols.names), len(self._cells)
         first = max(0, last - live_count(len(self._cells[0][0]), n_names)) if live else 0
         symbols, changed, wrong = zip(*self._cells[first:], strict=True)
-        return frames(
-            symbols, changed, wrong, first=first, run=self.run.id, n_names=n_names, settled=not live
-        )
+        return frames(symbols, changed, wrong, first=first, run=self.run.id, n_names=n_names)
 
     def overlay(self, selection: list[int], sources: Any = ()) -> dict[str, Any]:
         resting = not self.run.active and bool(self.run.turns)

@@ -10,7 +10,6 @@ from playwright.sync_api import Browser, Error, expect, sync_playwright
 
 from .browser import Visitor, launch, missing, server
 
-
 expect.set_options(timeout=20_000)
 
 

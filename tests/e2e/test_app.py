@@ -76,7 +76,7 @@ def test_pause_step_resume_and_stop(visitor):
     visitor.press("Step")
     expect(counter).to_have_text(f"{at + 1} / 100")
     visitor.press("Resume")
-    expect(visitor.page.get_by_text("Training").first).to_be_visible()
+    expect(counter).not_to_have_text(f"{at + 1} / 100")
     began = time.monotonic()
     visitor.press("Stop")
     expect(visitor.page.get_by_text("Stopped").first).to_be_visible()
@@ -153,18 +153,15 @@ def test_zoom_and_reset_change_the_view(visitor):
     assert visitor.picture() == whole
 
 
-@pytest.mark.parametrize(
-    "name", ["flowers.csv", "films.csv", "names.conll", "words.svm", "flowers.npz", "digits.zip"]
-)
-def test_example_files_upload_and_train(visitor, name):
-    visitor.open("data")
-    visitor.page.get_by_role("radio", name="Your file").click()
-    visitor.page.locator("input[type=file]").first.set_input_files(EXAMPLES / name)
-    expect(visitor.page.get_by_text("each output is").first).to_be_visible()
-    visitor.press("Train on this")
-    expect(visitor.page.get_by_role("heading", name="Train")).to_be_visible()
-    visitor.press("Train")
-    visitor.wait_for_end()
+def test_example_files_upload_and_train(visitor):
+    for name in ("flowers.csv", "films.csv", "names.conll", "words.svm", "flowers.npz", "digits.zip"):
+        visitor.open("data")
+        visitor.page.get_by_role("radio", name="Your file").click()
+        visitor.page.locator("input[type=file]").first.set_input_files(EXAMPLES / name)
+        expect(visitor.page.get_by_text(f"{name.partition('.')[0]} · each output is").first).to_be_visible()
+        visitor.press("Train on this")
+        visitor.press("Train")
+        visitor.wait_for_end()
 
 
 def test_classes_of_a_table_become_leaves_of_an_uploaded_tree(visitor):
@@ -175,7 +172,7 @@ def test_classes_of_a_table_become_leaves_of_an_uploaded_tree(visitor):
     visitor.page.locator("input[type=file]").nth(1).set_input_files(EXAMPLES / "tree.csv")
     expect(visitor.page.get_by_text("a leaf of a tree").first).to_be_visible()
     visitor.page.get_by_role("tab", name="Tree").click()
-    expect(visitor.page.locator(".sunburstlayer").first).to_be_visible()
+    expect(visitor.page.locator(".sunburstlayer path").first).to_be_visible()
 
 
 def test_a_bad_file_is_refused_in_words(visitor, tmp_path):
@@ -263,7 +260,7 @@ def test_dark_pages_have_a_dark_map(newcomer):
     assert max(corner) < 60
 
 
-@pytest.mark.parametrize("path", ["", "data", SMALL, "predict", "learn"])
-def test_nothing_scrolls_sideways_on_a_projector(visitor, path):
-    visitor.open(path)
-    assert visitor.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+def test_nothing_scrolls_sideways_on_a_projector(visitor):
+    for path in ("", "data", SMALL, "predict", "learn"):
+        visitor.open(path)
+        assert visitor.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
