@@ -15,7 +15,7 @@ from .frame import ASSETS
 from .settings import UPLOAD
 from .symbols import Symbols
 
-WHERE = {"embedded": "Embedded", "benchmark": "Benchmarks", UPLOAD: "Your file"}
+WHERE = {"embedded": "Embedded", "benchmark": "Benchmarks", UPLOAD: "Own file"}
 KINDS = {
     "classes": ("one of several classes", ":material/category:"),
     "tree": ("a leaf of a tree", ":material/account_tree:"),

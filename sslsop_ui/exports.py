@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from io import BytesIO
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,13 +11,12 @@ from PIL import Image, ImageDraw
 
 from sslsop_core.diagnosis import margins
 
+from .map_source import CSS, HTML, JS
 from .palette import color_of
 from .previews import kind_of_input, words_of
 from .run_map import RunMap
 from .runs import Run
 from .symbols import text_of
-
-HERE = Path(__file__).parent
 
 
 def outputs_table(run: Run) -> pd.DataFrame:
@@ -132,19 +130,16 @@ def map_html(drawn: RunMap) -> bytes:
         "around": 190,
         "big": False,
     }
-    markup, style, code = (
-        (HERE / f"map.{part}").read_text(encoding="utf-8") for part in ("html", "css", "js")
-    )
     packed = json.dumps(data).replace("<", "\\u003c")  # nothing in the data can close the script
-    code = code.replace("export default function", "function mount")
+    code = JS.replace("export default function", "function mount")
     return f"""<!doctype html><html lang="en"><meta charset="utf-8"><title>SSLSOP map</title>
 <style>
 :root {{ --st-font: system-ui, sans-serif; --st-text-color: #1a2030; --st-background-color: #fff;
   --st-secondary-background-color: #f2f4f9; --st-border-color: #dfe3ec; --st-primary-color: #4056d6; }}
 body {{ margin: 24px; }}
-{style}
+{CSS}
 </style>
-<body>{markup}
+<body>{HTML}
 <script type="module">
 {code}
 const data = {packed};

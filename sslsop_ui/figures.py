@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
+from plotly.subplots import make_subplots
 
 from sslsop_core import OutputSpace, TreeLeaves
 from sslsop_core.splits import symbols_of
@@ -89,24 +90,18 @@ def scatter(X: np.ndarray, codes: np.ndarray, names: Sequence[str], height: int 
 
 
 def run_history(turns: Sequence[Any]) -> go.Figure:
-    """Objective and hidden loss over the iterations."""
+    """Objective, and below it the loss on the hidden outputs where it is known, over the iterations."""
     t = [turn.iteration.t for turn in turns]
-    figure = go.Figure()
+    known = bool(turns) and turns[0].loss is not None
+    figure = make_subplots(rows=1 + known, shared_xaxes=True, vertical_spacing=0.1)
     figure.add_scatter(
         x=t, y=[turn.iteration.objective for turn in turns], name="objective", line_color=COLORS[0]
     )
-    if turns and turns[0].loss is not None:
-        figure.add_scatter(
-            x=t,
-            y=[turn.loss for turn in turns],
-            name="loss on hidden outputs",
-            yaxis="y2",
-            line={"color": COLORS[1], "dash": "dash"},
-        )
-    figure.update_layout(
-        yaxis={"title": "objective"},
-        yaxis2={"title": "loss", "overlaying": "y", "side": "right", "rangemode": "tozero"},
-        xaxis={"title": "iteration"},
-        legend={"orientation": "h", "y": 1.1},
-    )
-    return _plain(figure, 300)
+    figure.update_yaxes(title="objective", nticks=4)
+    if known:
+        line = {"color": COLORS[1], "dash": "dash"}
+        losses = [turn.loss for turn in turns]
+        figure.add_scatter(x=t, y=losses, name="loss on hidden outputs", line=line, row=2, col=1)
+        figure.update_yaxes(title="hidden loss", nticks=4, rangemode="tozero", row=2, col=1)
+    figure.update_xaxes(title="iteration", row=1 + known, col=1)
+    return _plain(figure, 320, showlegend=False)

@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 from .palette import COLORS, GREY, color_of
 
 MARGIN = {"l": 8, "r": 8, "t": 30, "b": 8}
+RING = "#6b7488"  # around labelled points, visible on light and dark
 STEPS = 70  # of the grid that regions are coloured on
 
 
@@ -42,7 +43,7 @@ def plane(
             marker={
                 "color": [color_of(code) for code in codes[rows]],
                 "size": 15 if given else 8,
-                "line": {"width": 2.5 if given else 0, "color": "#1a2030"},
+                "line": {"width": 2.5 if given else 0, "color": RING},
             },
         )
     across, up = frame_of(X)

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
 from .map_data import Geometry
+from .map_source import CSS, HTML, JS
 
-HERE = Path(__file__).parent
-
-_component = st.components.v2.component(
-    "sslsop_map",
-    html=(HERE / "map.html").read_text(encoding="utf-8"),
-    css=(HERE / "map.css").read_text(encoding="utf-8"),
-    js=(HERE / "map.js").read_text(encoding="utf-8"),
-)
+_component = st.components.v2.component("sslsop_map", html=HTML, css=CSS, js=JS)
 
 
 def show_map(

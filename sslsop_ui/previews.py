@@ -39,8 +39,11 @@ def enlarged(image: np.ndarray, height: int) -> str:
     Its bytes travel with the page: files that are served apart may be gone when the page changes quickly.
     """
     factor = max(1, round(height / image.shape[0]))
+    grey = np.kron(image, np.ones((factor, factor), dtype=image.dtype))
+    solid = np.stack([grey, np.full_like(grey, 255)], axis=-1)
+    spaced = np.pad(solid, ((0, 0), (0, GAP * 3), (0, 0)))  # a clear margin between neighbors in a row
     packed = BytesIO()
-    Image.fromarray(np.kron(image, np.ones((factor, factor), dtype=image.dtype))).save(packed, "PNG")
+    Image.fromarray(spaced, "LA").save(packed, "PNG")
     return f"data:image/png;base64,{b64encode(packed.getvalue()).decode()}"
 
 

@@ -132,7 +132,13 @@ def _numbers(run: Run) -> None:
     with cards[0].container(border=True, height=CARD):
         _progress(run)
     with cards[1]:
-        _metric("Wrong among hidden outputs", form, losses, "area", _loss_help(run))
+        _metric(
+            "Hidden outputs wrong" if run.problem.kind != "tree" else "Hidden outputs: loss",
+            form,
+            losses,
+            "area",
+            _loss_help(run),
+        )
     with cards[2]:
         told = "Eq. 9, over the neighborhoods that know something: it can rise while outputs spread."
         _metric("Objective", "{:,.1f}", [turn.iteration.objective for turn in turns], "line", told)

@@ -1,4 +1,4 @@
-"""Pictures of all pages, light and dark, for a projector and a laptop: `python -m tests.e2e.screenshots out/`."""
+"""Pictures of all pages, light and dark, in two sizes: `python -m tests.e2e.screenshots folder`."""
 
 from __future__ import annotations
 

@@ -156,7 +156,7 @@ def test_zoom_and_reset_change_the_view(visitor):
 def test_example_files_upload_and_train(visitor):
     for name in ("flowers.csv", "films.csv", "names.conll", "words.svm", "flowers.npz", "digits.zip"):
         visitor.open("data")
-        visitor.page.get_by_role("radio", name="Your file").click()
+        visitor.page.get_by_role("radio", name="Own file").click()
         visitor.page.locator("input[type=file]").first.set_input_files(EXAMPLES / name)
         expect(visitor.page.get_by_text(f"{name.partition('.')[0]} · each output is").first).to_be_visible()
         visitor.press("Train on this")
@@ -166,7 +166,7 @@ def test_example_files_upload_and_train(visitor):
 
 def test_classes_of_a_table_become_leaves_of_an_uploaded_tree(visitor):
     visitor.open("data")
-    visitor.page.get_by_role("radio", name="Your file").click()
+    visitor.page.get_by_role("radio", name="Own file").click()
     visitor.page.locator("input[type=file]").first.set_input_files(EXAMPLES / "animals.csv")
     expect(visitor.page.locator("input[type=file]")).to_have_count(2)
     visitor.page.locator("input[type=file]").nth(1).set_input_files(EXAMPLES / "tree.csv")
@@ -179,7 +179,7 @@ def test_a_bad_file_is_refused_in_words(visitor, tmp_path):
     bad = tmp_path / "bad.csv"
     bad.write_text("a,b\n1\n")
     visitor.open("data")
-    visitor.page.get_by_role("radio", name="Your file").click()
+    visitor.page.get_by_role("radio", name="Own file").click()
     visitor.page.locator("input[type=file]").first.set_input_files(bad)
     expect(visitor.page.get_by_role("alert").first).to_be_visible()
     assert "Traceback" not in visitor.page.content()
