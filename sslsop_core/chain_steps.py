@@ -287,16 +287,3 @@ def update_outputs_hamming(lo, hi, S, T, at, weight, voter_starts, voters, start
                 if cost < lowest:
                     lowest = cost
                     chosen[:] = candidate
-
-
-@njit(nogil=True, cache=True)
-def mean_paths(lo, hi, potentials, T, starts, nearest, share, paths):
-    """The best sequences of new inputs lo..hi under mean potentials (eq. 21)."""
-    q = potentials.shape[1]
-    mean_T = np.empty((q, q))
-    for x in range(lo, hi):
-        mean_T[:] = 0.0
-        for r in range(nearest.shape[1]):
-            mean_T += share[x, r] * T[nearest[x, r]]
-        rows = slice(starts[x], starts[x + 1])
-        best_path(potentials[rows], mean_T, paths[rows])

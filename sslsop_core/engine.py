@@ -67,7 +67,7 @@ class Engine(ABC):
         self.space, self.inputs, self.graph, self.kernel = space, inputs, graph, kernel
         self.start, self.seed, self.n_jobs = start, seed, n_jobs
         self.dtype = inputs.rows.dtype
-        n, q = len(inputs), len(space)
+        n, q = len(graph.neighbors), len(space)
         self.share = share.astype(self.dtype)
         self.at = np.concatenate([[0], np.cumsum(inputs.lengths[graph.neighbors.ravel()])]).astype(np.int64)
         self.A = np.zeros((self.at[-1], q), dtype=self.dtype)
@@ -170,13 +170,18 @@ class Engine(ABC):
             scores += self.start_weight * start_scores
         return scores
 
-    @abstractmethod
-    def best_outputs(self, new: Inputs, potentials: np.ndarray, nearest: np.ndarray, share: np.ndarray):
-        """Codes of the outputs with the highest mean score."""
+    def transitions(self, nearest: np.ndarray, share: np.ndarray) -> np.ndarray:
+        """Mean transition scores of the same predictors, (new inputs, q, q); zero unless sequences."""
+        return np.zeros((len(nearest), 1, 1), dtype=self.dtype)
+
+    def own_scores(self) -> np.ndarray:
+        """Scores of the first neighbor's tokens in every neighborhood, (tokens, q)."""
+        first = np.arange(0, len(self.at) - 1, self.graph.k)
+        return self.S[tokens_of(self.at, first)[0]]
 
     def _over(self, kernel: Any, *args: Any) -> None:
-        """Run a kernel over all neighborhoods or points."""
-        over_chunks(kernel, len(self.inputs), *args, n_jobs=self.n_jobs, work=self._work)
+        """Run a kernel over all neighborhoods or, as there are as many in training, over all points."""
+        over_chunks(kernel, len(self.graph.neighbors), *args, n_jobs=self.n_jobs, work=self._work)
 
 
 class ListedEngine(Engine):
@@ -214,9 +219,6 @@ class ListedEngine(Engine):
         )  # fmt: skip
         return Y_new
 
-    def best_outputs(self, new, potentials, nearest, share):
-        return potentials.argmax(axis=1).astype(np.int32)
-
 
 class ChainEngine(Engine):
     """Tag sequences: a row of S per token, transition weights T kept explicitly."""
@@ -229,7 +231,7 @@ class ChainEngine(Engine):
             self._start_T[:] = self.start.transitions
             if not self.start.anchor:
                 self.square_norm += np.sum(self._start_T**2)
-        self.T = np.tile(self._start_T, (len(self.inputs), 1, 1))
+        self.T = np.tile(self._start_T, (len(self.fresh), 1, 1))
         self.Z = np.full(rows, -1, dtype=np.int16)
         self._best = np.zeros(rows, dtype=np.int16)
         self._second = np.zeros(rows, dtype=np.int16)
@@ -275,13 +277,11 @@ class ChainEngine(Engine):
         self._over(chain_steps.update_outputs_zero_one, *voting, votes, vote_weight, Y_new)
         return Y_new
 
-    def best_outputs(self, new, potentials, nearest, share):
-        paths = np.empty(len(potentials), dtype=np.int16)
-        over_chunks(
-            chain_steps.mean_paths, len(new), potentials, self.T, new.starts, nearest, share, paths,
-            n_jobs=self.n_jobs, work=float(potentials.size * len(self.space)),
-        )  # fmt: skip
-        return paths
+    def transitions(self, nearest, share):
+        mean_T = np.zeros((len(nearest), *self.T.shape[1:]), dtype=self.dtype)
+        for r in range(nearest.shape[1]):
+            mean_T += share[:, r, None, None] * self.T[nearest[:, r]]
+        return mean_T
 
 
 class SetEngine(Engine):
@@ -323,9 +323,6 @@ class SetEngine(Engine):
             votes, vote_weight = self._best, np.minimum(self._margin, 1.0)
         self._over(set_steps.update_outputs_zero_one, *voting, votes, vote_weight, Y_new)
         return Y_new
-
-    def best_outputs(self, new, potentials, nearest, share):
-        return (potentials > 0).astype(np.int8)
 
 
 def engine_for(space: OutputSpace) -> type[Engine]:

@@ -16,8 +16,8 @@ from numba import njit
 
 from .engine import ChainEngine, Engine
 from .inference import best_codes, code_scores, other_codes
-from .inputs import Inputs
 from .labelsets import LabelSets
+from .prediction import NewPoints
 
 # The trace stops when this share of the weight is still on its way, or after so many steps.
 LEFT_OVER = 1e-3
@@ -26,9 +26,12 @@ MOST_STEPS = 100
 
 @dataclass(frozen=True)
 class Vote:
-    """One neighborhood's vote: its weight, its own best output, its scores of the two finalists."""
+    """One neighborhood's vote: its weight, its own best output, its scores of the two finalists.
 
-    neighborhood: int
+    `neighborhood` is the training point at its centre, None for a new point's own.
+    """
+
+    neighborhood: int | None
     weight: float
     output: Any
     score: float
@@ -60,52 +63,55 @@ def explain_training_point(engine: Engine, Y: np.ndarray, given: np.ndarray, i: 
     pairs = pairs[~engine.fresh[pairs // engine.graph.k]]
     code = engine.space.take(Y, np.array([i]), engine.inputs.starts)
     blocks = [engine.S[engine.at[p] : engine.at[p + 1]] for p in pairs]
-    hoods, weights = pairs // engine.graph.k, engine.share.ravel()[pairs].astype(float)
+    hoods, weights = (pairs // engine.graph.k).tolist(), engine.share.ravel()[pairs].tolist()
     if np.min(code, initial=-1) < 0 and engine.space.decode(code)[0] is None:
         return Explanation(None, None, (), ())
     mass = np.zeros(len(engine.inputs))
     mass[i] = 1.0
     labeled = engine.space.complete(given, engine.inputs.starts)
     sources = _follow(engine, Y, labeled, mass)
-    return _explanation(engine, code, blocks, hoods, weights, sources)
+    q = len(engine.space)
+    transitions = [engine.T[h] if isinstance(engine, ChainEngine) else np.zeros((q, q)) for h in hoods]
+    return _explanation(engine.space, code, blocks, transitions, hoods, weights, sources)
 
 
-def explain_new_point(
-    engine: Engine, Y: np.ndarray, given: np.ndarray, new: Inputs, code: np.ndarray,
-    nearest: np.ndarray, share: np.ndarray,
-) -> Explanation:  # fmt: skip
-    """Through the neighborhoods of its nearest training points."""
-    reached = ~engine.fresh[nearest]
-    if not reached.any():
+def explain_new_point(points: NewPoints, Y: np.ndarray, given: np.ndarray) -> Explanation:
+    """Through the neighborhoods of its nearest training points and, if trained, its own."""
+    engine, voices = points.engine, list(points.voices())
+    if not voices:
         return Explanation(None, None, (), ())
-    hoods, weights = nearest[reached], share[reached].astype(float)
-    mixed = engine.A @ engine.mixing
+    code = points.codes()
     indicator = _indicator(engine.space, code)
-    mass, blocks = np.zeros(len(engine.inputs)), []
-    for hood, weight in zip(hoods, weights, strict=True):
-        rows = slice(engine.at[hood * engine.graph.k], engine.at[(hood + 1) * engine.graph.k])
-        tokens = engine.tokens[rows]
-        products = engine.kernel.matrix(new, engine.inputs.only(tokens))
-        blocks.append(products @ mixed[rows])
-        parts = np.einsum("tq,ts,sq->s", indicator, products, mixed[rows])
-        np.add.at(mass, engine.inputs.owners[tokens], weight * np.maximum(parts, 0.0))
+    mass = np.zeros(len(engine.inputs))
+    for voice in voices:
+        parts = np.einsum("tq,ts,sq->s", indicator, voice.products, voice.coefficients)
+        supporting = (parts > 0) & (voice.owners >= 0)
+        np.add.at(mass, voice.owners[supporting], voice.weight * parts[supporting])
     labeled = engine.space.complete(given, engine.inputs.starts)
     sources = _follow(engine, Y, labeled, mass / max(mass.sum(), np.finfo(float).tiny))
-    return _explanation(engine, code, blocks, hoods, weights, sources)
+    blocks = [voice.products @ voice.coefficients for voice in voices]
+    if points.start_scores is not None:
+        weight = {True: 0.0 if points.own is None else points.own.start_weight, False: engine.start_weight}
+        blocks = [
+            b + weight[v.neighborhood is None] * points.start_scores
+            for b, v in zip(blocks, voices, strict=True)
+        ]
+    return _explanation(
+        engine.space, code, blocks, [v.transitions for v in voices], [v.neighborhood for v in voices],
+        [v.weight for v in voices], sources,
+    )  # fmt: skip
 
 
-def _explanation(engine, code, blocks, hoods, weights, sources) -> Explanation:
-    space, q = engine.space, len(engine.space)
-    starts = np.array([0, len(blocks[0])]) if blocks else np.array([0, 1])
-    transitions = [engine.T[h] if isinstance(engine, ChainEngine) else np.zeros((q, q)) for h in hoods]
+def _explanation(space, code, blocks, transitions, hoods, weights, sources) -> Explanation:
     if not blocks:
         return Explanation(space.decode(code, np.array([0, len(code)]))[0], None, (), sources)
+    starts = np.array([0, len(blocks[0])])
     total = sum(w * block.astype(float) for w, block in zip(weights, blocks, strict=True))
     total_T = sum(w * T.astype(float) for w, T in zip(weights, transitions, strict=True))
     other = other_codes(space, total, total_T, starts, code)
     votes = [
         Vote(
-            int(hood),
+            hood,
             float(weight),
             space.decode(best_codes(space, block, T, starts), starts)[0],
             float(code_scores(space, block, T, starts, code)[0]),

@@ -61,6 +61,14 @@ class Inputs:
         """The chosen tokens, each as an input of its own."""
         return Inputs(self.rows[tokens], np.arange(len(tokens) + 1, dtype=np.int64))
 
+    def followed_by(self, others: Inputs, points: np.ndarray) -> Inputs:
+        """These inputs, then the chosen points of others."""
+        tokens, begins = tokens_of(others.starts, points)
+        starts = np.concatenate([self.starts, self.starts[-1] + begins[1:]])
+        if sp.issparse(self.rows):
+            return Inputs(sp.vstack([self.rows, others.rows[tokens]], format="csr"), starts)
+        return Inputs(np.vstack([self.rows, others.rows[tokens]]), starts)
+
     def sums(self) -> Matrix:
         """One vector per input: the sum of its tokens."""
         if len(self) == self.rows.shape[0]:

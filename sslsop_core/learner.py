@@ -12,57 +12,35 @@ Where the paper is silent, this is what happens:
 - Sequences are neighbors by the sum of their tokens, weighted by inverse document frequency if sparse.
 
 Ours and not the paper's: `output_step="exact"`, `weights="heat"`, `kernel="rbf"`, `scale="auto"`,
-`intercept`, `init="global"` and `anchor`. `SSLSOP.paper(space, ...)` is the paper's algorithm to the
-letter.
+`intercept`, `init="global"`, `anchor` and `own_predictor`. `SSLSOP.paper(space, ...)` is the paper's
+algorithm to the letter.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from .door import check_inputs, check_training
 from .engine import Engine, Start, engine_for
+from .estimator import Iteration, StructuredEstimator, check_choice, check_count, check_number, compact
 from .explain import Explanation, explain_new_point, explain_training_point
 from .inputs import Inputs, Matrix, tokens_of
 from .kernels import Kernel
-from .neighbors import Graph, Search, build_graph, given_graph, shares
+from .neighbors import Graph, Search, build_graph, given_graph, inverse_frequencies, shares, weighted_sums
+from .prediction import NewPoints
 from .sequences import Sequences
 from .shared import SharedPredictor, train_shared
-from .spaces import Classes, ListedSpace, OutputSpace
+from .spaces import Classes, OutputSpace
 from .starts import nearest_start, random_start, shared_start, spread_start
-
-
-@dataclass(frozen=True, eq=False)
-class Iteration:
-    """What one turn of Algorithm 1 did.
-
-    Attributes
-    ----------
-    t : number of the turn, from 1.
-    objective : eq. 9 after the turn, over the neighborhoods reached.
-    n_changed : outputs that moved in this turn.
-    n_unreached : points without an output.
-    outputs : compact codes of all outputs after the turn, -1 where there is none.
-    """
-
-    t: int
-    objective: float
-    n_changed: int
-    n_unreached: int
-    outputs: np.ndarray
-
 
 CHOICES = {
     "output_step": ("exact", "paper"),
@@ -74,7 +52,7 @@ CHOICES = {
 }
 
 
-class SSLSOP(ClassifierMixin, BaseEstimator):
+class SSLSOP(StructuredEstimator):
     """Semi-supervised learning of local structured output predictors.
 
     Learns a linear predictor w_i for the neighborhood N_i of every training point, together with the
@@ -106,6 +84,8 @@ class SSLSOP(ClassifierMixin, BaseEstimator):
     metric : "euclidean" or "cosine", the distance that defines neighborhoods.
     search : "exact", "approximate" (nearest-neighbor descent) or "auto" by size.
     include_self : whether a point belongs to its own neighborhood.
+    own_predictor : at prediction, also train a predictor for the new point's own neighborhood, with the
+        outputs learned, and average it with those of its neighbors; False is eq. 21 alone.
     tol : stop when no output moved and the objective moved by less than this share of itself.
     n_jobs : threads; the result does not depend on it.
     random_state : seed of all draws.
@@ -129,7 +109,6 @@ class SSLSOP(ClassifierMixin, BaseEstimator):
     ['a', 'b']
     """
 
-    history_: list[Iteration]
     _engine: Engine
     _given: np.ndarray
     _Y: np.ndarray
@@ -153,6 +132,7 @@ class SSLSOP(ClassifierMixin, BaseEstimator):
         metric: str = "euclidean",
         search: str = "auto",
         include_self: bool = True,
+        own_predictor: bool = True,
         tol: float = 1e-4,
         n_jobs: int | None = None,
         random_state: Any = 0,
@@ -173,6 +153,7 @@ class SSLSOP(ClassifierMixin, BaseEstimator):
         self.metric = metric
         self.search = search
         self.include_self = include_self
+        self.own_predictor = own_predictor
         self.tol = tol
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -181,7 +162,8 @@ class SSLSOP(ClassifierMixin, BaseEstimator):
     def paper(cls, space: OutputSpace | None = None, **parameters: Any) -> SSLSOP:
         """The paper's algorithm to the letter: eq. 16, uniform weights, plain inner products."""
         letter: dict[str, Any] = {"output_step": "paper", "weights": "uniform", "scale": 1.0}
-        return cls(space, **(letter | {"kernel": "linear", "intercept": False} | parameters))
+        letter |= {"kernel": "linear", "intercept": False, "own_predictor": False}
+        return cls(space, **(letter | parameters))
 
     # --- Algorithm 1 -------------------------------------------------------------------------------
 
@@ -245,7 +227,7 @@ class SSLSOP(ClassifierMixin, BaseEstimator):
         space, inputs, given = check_training(self, X, y, self.space)
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self.space_ = space
-        self._idf = _inverse_frequencies(inputs)
+        self._idf = inverse_frequencies(inputs)
         self._search = self._make_search(inputs)
         if neighbors is None:
             graph = build_graph(self._search, self.k, self.include_self)
@@ -310,7 +292,7 @@ class SSLSOP(ClassifierMixin, BaseEstimator):
             self._Y, self.n_iter_ = Y, t
             n_changed = int(space.changed(Y, Y_old, starts).sum())
             n_unreached = int((~space.known(Y, starts)).sum())
-            self.history_.append(Iteration(t, value, n_changed, n_unreached, _compact(Y, len(space))))
+            self.history_.append(Iteration(t, value, n_changed, n_unreached, compact(Y, len(space))))
             settled = n_changed == 0 and abs(before - value) <= self.tol * abs(before)
             before = value
             if settled:
@@ -328,8 +310,7 @@ class SSLSOP(ClassifierMixin, BaseEstimator):
 
     def _points(self, inputs: Inputs) -> Matrix:
         """One vector per input, by which neighbors are found."""
-        points = inputs.sums()
-        return points if self._idf is None else (points @ sp.diags(self._idf, format="csr")).tocsr()
+        return weighted_sums(inputs, self._idf)
 
     # --- what was learned ----------------------------------------------------------------------------
 
@@ -347,24 +328,13 @@ class SSLSOP(ClassifierMixin, BaseEstimator):
     def k_(self) -> int:
         return self.graph_.k
 
-    @property
-    def classes_(self) -> np.ndarray:
-        check_is_fitted(self, "history_")
-        return _array(list(self.space_.names))
-
-    def _outside(self, codes: np.ndarray, starts: np.ndarray) -> Any:
-        """Outputs as the user writes them: an array for classes and leaves, else a list."""
-        outputs = self.space_.decode(codes, starts)
-        return _array(outputs) if isinstance(self.space_, ListedSpace) else outputs
-
     # --- Algorithm 2 -------------------------------------------------------------------------------
 
     def predict(self, X: Any, *, neighbors: Any = None) -> Any:
         """Outputs of new points (eq. 21); None where no predictor nearby has learned anything."""
-        new, nearest, share = self._nearest(X, neighbors)
-        codes = self._engine.best_outputs(new, self._potentials(new, nearest, share), nearest, share)
-        outputs = self._outside(codes, new.starts)
-        unreached = np.flatnonzero(self._engine.fresh[nearest].all(axis=1))
+        points = self._meet(X, neighbors)
+        outputs = self._outside(points.codes(), points.inputs.starts)
+        unreached = np.flatnonzero(~points.reached)
         if len(unreached):
             outputs = outputs.astype(object) if isinstance(outputs, np.ndarray) else outputs
             for i in unreached:
@@ -374,38 +344,37 @@ class SSLSOP(ClassifierMixin, BaseEstimator):
     @available_if(lambda self: not isinstance(self.space, Sequences))
     def decision_function(self, X: Any, *, neighbors: Any = None) -> np.ndarray:
         """Mean score of every class, leaf or label, shape (n, q); for two classes the difference, (n,)."""
-        scores = self._potentials(*self._nearest(X, neighbors))
+        scores, _ = self._meet(X, neighbors).potentials()
         if isinstance(self.space_, Classes) and scores.shape[1] == 2:
             return scores[:, 1] - scores[:, 0]
         return scores
 
-    def _nearest(self, X: Any, neighbors: Any) -> tuple[Inputs, np.ndarray, np.ndarray]:
-        """New inputs, their nearest training points and the share of each."""
+    def _meet(self, X: Any, neighbors: Any) -> NewPoints:
+        """New points among the training points."""
         check_is_fitted(self, "history_")
-        new = check_inputs(self, X, self.space_, reset=False)
-        engine = self._engine
-        if sp.issparse(new.rows) != sp.issparse(engine.inputs.rows):
-            rows = engine.inputs.rows
-            new = Inputs(sp.csr_matrix(new.rows) if sp.issparse(rows) else new.rows.toarray(), new.starts)
-        new = Inputs(new.rows.astype(engine.dtype, copy=False), new.starts)
+        new, engine = check_inputs(self, X, self.space_, reset=False), self._engine
+        rows, sparse = new.rows, sp.issparse(engine.inputs.rows)
+        if sp.issparse(rows) != sparse:
+            rows = sp.csr_matrix(rows) if sparse else rows.toarray()
+        new = Inputs(rows.astype(engine.dtype, copy=False), new.starts)
         if neighbors is None:
             distances, nearest = self._search.of(self._points(new), engine.graph.k)
         else:
             table = given_graph(neighbors, len(new), len(engine.inputs))
             distances, nearest = table.distances, table.neighbors
-        share = shares(distances, self.weights, engine.graph.bandwidth)
-        return new, nearest, share.astype(engine.dtype)
-
-    def _potentials(self, new: Inputs, nearest: np.ndarray, share: np.ndarray) -> np.ndarray:
+        share = self._shares(distances).astype(engine.dtype)
         start_scores = None if self._shared is None else self._shared.scores(self.space_, new)
-        return self._engine.potentials(new, nearest, share, start_scores)
+        points = NewPoints(engine, new, nearest, share, start_scores)
+        if not self.own_predictor:
+            return points
+        with_itself = np.hstack([np.zeros((len(new), 1)), distances])
+        etas = map(self._eta, range(1, self.n_iter_ + 1))
+        return points.with_own(
+            distances, self._shares(with_itself), self._shared_start, self._Y, etas, self.C
+        )
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """1 - average loss (eq. 28); the accuracy for classes."""
-        new = check_inputs(self, X, self.space_, reset=False)
-        true = self.space_.encode(list(y), new.starts)
-        predicted = self.space_.encode(list(self.predict(X)), new.starts)
-        return float(1 - np.average(self.space_.losses(true, predicted, new.starts), weights=sample_weight))
+    def _shares(self, distances: np.ndarray) -> np.ndarray:
+        return shares(distances, self.weights, self.graph_.bandwidth)
 
     # --- why -----------------------------------------------------------------------------------------
 
@@ -423,9 +392,7 @@ class SSLSOP(ClassifierMixin, BaseEstimator):
                 raise ValueError(f"point must be an index from 0 to {last}; got {point}.")
             return explain_training_point(self._engine, self._Y, self._given, int(point))
         X = [point] if isinstance(self.space_, Sequences) or not sp.issparse(point) else point
-        new, nearest, share = self._nearest(X, neighbors)
-        codes = self._engine.best_outputs(new, self._potentials(new, nearest, share), nearest, share)
-        return explain_new_point(self._engine, self._Y, self._given, new, codes, nearest[0], share[0])
+        return explain_new_point(self._meet(X, neighbors), self._Y, self._given)
 
     # --- keeping -------------------------------------------------------------------------------------
 
@@ -438,23 +405,18 @@ class SSLSOP(ClassifierMixin, BaseEstimator):
     # --- the door ------------------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
-        if self.space is not None and not isinstance(self.space, OutputSpace):
-            raise ValueError(
-                f"space must be an output space, Classes([...]) say, or None; got {self.space!r}."
-            )
+        self._check_space()
         for name, choices in CHOICES.items():
-            if getattr(self, name) not in choices:
-                listed = ", ".join(f'"{choice}"' for choice in choices)
-                raise ValueError(f"{name} must be one of {listed}; got {getattr(self, name)!r}.")
+            check_choice(name, getattr(self, name), choices)
         for name in ("k", "max_iter"):
-            value = getattr(self, name)
-            if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-                raise ValueError(f"{name} must be a whole number of at least 1; got {value!r}.")
-        _check_number("C", self.C, least=0.0)
-        _check_number("tol", self.tol, least=0.0)
+            check_count(name, getattr(self, name))
+        for name in ("intercept", "anchor", "include_self", "own_predictor"):
+            check_choice(name, getattr(self, name), (True, False))
+        check_number("C", self.C, least=0.0)
+        check_number("tol", self.tol, least=0.0)
         for name in ("eta", "gamma", "scale"):
             if getattr(self, name) != "auto":
-                _check_number(name, getattr(self, name), least=0.0, strictly=True, auto=True)
+                check_number(name, getattr(self, name), least=0.0, strictly=True, auto=True)
         if self.eta == "auto" and self.C == 0:
             raise ValueError('eta="auto" is 1 / (C t) and needs C > 0; got C=0. Give eta as a number.')
         if self.eta != "auto" and float(self.eta) * self.C > 1:
@@ -462,38 +424,3 @@ class SSLSOP(ClassifierMixin, BaseEstimator):
                 f"eta * C must be at most 1, or predictors overshoot zero; got eta={self.eta}, C={self.C}. "
                 "Lower one of them."
             )
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
-
-def _check_number(name: str, value: Any, least: float, strictly: bool = False, auto: bool = False) -> None:
-    sound = isinstance(value, Real) and not isinstance(value, bool) and np.isfinite(float(value))
-    if not sound or value < least or (strictly and value == least):
-        rule = f"a finite number {'above' if strictly else 'of at least'} {least:g}"
-        hint = ' or "auto"' if auto else ""
-        raise ValueError(f"{name} must be {rule}{hint}; got {value!r}.")
-
-
-def _inverse_frequencies(inputs: Inputs) -> np.ndarray | None:
-    """Inverse document frequencies of sparse token features, where sequences are the documents."""
-    if not sp.issparse(inputs.rows) or len(inputs) == inputs.rows.shape[0]:
-        return None
-    return TfidfTransformer().fit(inputs.sums()).idf_.astype(inputs.rows.dtype)
-
-
-def _compact(codes: np.ndarray, q: int) -> np.ndarray:
-    """The codes in the smallest integers that hold q of them and -1."""
-    return codes.astype(np.int8 if q <= 127 else np.int16 if q <= 32767 else np.int32)
-
-
-def _array(outputs: list[Any]) -> np.ndarray:
-    """An array of the outputs' own type if they share one, of objects otherwise."""
-    kinds = {type(output) for output in outputs}
-    if len(kinds) == 1 and kinds <= {int, float, str, bool}:
-        return np.array(outputs)
-    array = np.empty(len(outputs), dtype=object)
-    array[:] = outputs
-    return array

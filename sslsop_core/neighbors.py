@@ -8,8 +8,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import normalize
+
+from .inputs import Inputs, Matrix
 
 # Exact search is n^2; past this size nearest-neighbor descent is faster and good enough.
 EXACT_UP_TO = 50_000
@@ -43,6 +46,19 @@ class Graph:
             (np.arange(n * k), self.neighbors.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n)
         ).tocsc()
         return pairs.indptr.astype(np.int64), pairs.data.astype(np.int64)
+
+
+def inverse_frequencies(inputs: Inputs) -> np.ndarray | None:
+    """Inverse document frequencies of sparse token features, where sequences are the documents."""
+    if not sp.issparse(inputs.rows) or len(inputs) == inputs.rows.shape[0]:
+        return None
+    return TfidfTransformer().fit(inputs.sums()).idf_.astype(inputs.rows.dtype)
+
+
+def weighted_sums(inputs: Inputs, idf: np.ndarray | None) -> Matrix:
+    """One vector per input, by which neighbors are found."""
+    points = inputs.sums()
+    return points if idf is None else (points @ sp.diags(idf, format="csr")).tocsr()
 
 
 class Search:

@@ -13,9 +13,9 @@ from .inference import best_codes
 from .inputs import Inputs, Matrix, tokens_of
 from .kernels import Kernel
 from .spaces import OutputSpace
-from .ssvm import Weights, fit_weights, scores, with_intercept
+from .ssvm import Weights, fit_weights, hinge_of_scores, scores, with_intercept
 
-LAMBDAS = (1e-2, 1e-3, 1e-4)
+LAMBDAS = (1e-2, 1e-3, 1e-4, 1e-5)
 # A kernel predictor is expanded over at most this many labelled tokens.
 MOST_SUPPORT = 2000
 
@@ -60,8 +60,8 @@ def _train(space, inputs, codes, labeled, kernel, seed) -> SharedPredictor:
     if kernel.gamma is not None:
         blank = _kernel_coordinates(blank, inputs, labeled, seed)
     rows = blank.coordinates(inputs)
-    lam = _choose_lambda(space, inputs, rows, codes, labeled, seed)
-    weights = _fit(space, inputs, rows, codes, labeled, lam)
+    lam = choose_lambda(space, inputs.starts, rows, codes, labeled, seed)
+    weights = fit_points(space, inputs.starts, rows, codes, labeled, lam)
     return SharedPredictor(kernel, weights, blank.support, blank.whiten)
 
 
@@ -77,25 +77,33 @@ def _kernel_coordinates(blank: SharedPredictor, inputs, labeled, seed):
     return SharedPredictor(blank.kernel, blank.weights, support, whiten)
 
 
-def _fit(space, inputs, rows, codes, points, lam):
-    tokens, starts = tokens_of(inputs.starts, points)
-    return fit_weights(space, rows[tokens], starts, space.take(codes, points, inputs.starts), lam)
+def fit_points(space, starts, rows, codes, points, lam, **loss):
+    """`fit_weights` on some of the points; `rows` and `codes` are those of all."""
+    tokens, begins = tokens_of(starts, points)
+    return fit_weights(space, rows[tokens], begins, space.take(codes, points, starts), lam, **loss)
 
 
-def _choose_lambda(space, inputs, rows, codes, labeled, seed):
-    """The lambda with the lowest mean loss over 3 folds of the labelled points."""
+def choose_lambda(space, starts, rows, codes, labeled, seed, **loss):
+    """The lambda with the lowest mean error over 3 folds of the labelled points."""
     if len(labeled) < 6:
-        return LAMBDAS[len(LAMBDAS) // 2]
+        return LAMBDAS[1]
     folds = list(KFold(3, shuffle=True, random_state=seed).split(labeled))
-    losses = [
-        np.mean([_fold_loss(space, inputs, rows, codes, labeled[a], labeled[b], lam) for a, b in folds])
+    errors = [
+        np.mean(
+            [_fold_error(space, starts, rows, codes, labeled[a], labeled[b], lam, loss) for a, b in folds]
+        )
         for lam in LAMBDAS
     ]
-    return LAMBDAS[int(np.argmin(losses))]
+    return LAMBDAS[int(np.argmin(errors))]
 
 
-def _fold_loss(space, inputs, rows, codes, train, test, lam):
-    weights = _fit(space, inputs, rows, codes, train, lam)
-    tokens, starts = tokens_of(inputs.starts, test)
-    predicted = best_codes(space, scores(space, rows[tokens], weights), weights.T, starts)
-    return space.losses(space.take(codes, test, inputs.starts), predicted, starts).mean()
+def _fold_error(space, starts, rows, codes, train, test, lam, loss):
+    weights = fit_points(space, starts, rows, codes, train, lam, **loss)
+    tokens, begins = tokens_of(starts, test)
+    S, true = scores(space, rows[tokens], weights), space.take(codes, test, starts)
+    if not loss.get("margin", True):  # a random field is judged by its likelihood
+        costs = np.full(len(test), 1.0 / len(test))
+        return hinge_of_scores(space, S, weights.T, begins, true, costs, 1.0, margin=False)[0]
+    predicted = best_codes(space, S, weights.T, begins)
+    # The loss of whole outputs is coarse on few points: wrong parts (tags, labels) count beside it.
+    return space.losses(true, predicted, begins).mean() + np.mean(true != predicted)

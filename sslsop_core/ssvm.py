@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from numba import njit
 from scipy.optimize import minimize
 from scipy.special import logsumexp
+from threadpoolctl import threadpool_limits
 
 from .chains import path_score, posterior
 from .inputs import Matrix
@@ -76,10 +77,11 @@ def fit_weights(
     w = np.zeros(d * p + with_T * q * q)
     if start is not None:
         w = np.concatenate([start.W.ravel(), start.T.ravel()])[: len(w)]
-    for tau in taus:
-        w = minimize(
-            value_and_gradient, w, args=(tau,), jac=True, method="L-BFGS-B", options={"maxiter": max_iter}
-        ).x
+    options = {"maxiter": max_iter}
+    # Many short products: waking BLAS threads for each costs more than it saves (40 times on a busy machine).
+    with threadpool_limits(1, user_api="blas"):
+        for tau in taus:
+            w = minimize(value_and_gradient, w, (tau,), "L-BFGS-B", jac=True, options=options).x
     return Weights(w[: d * p].reshape(d, p), w[d * p :].reshape(q, q) if with_T else np.zeros((q, q)))
 
 
@@ -96,16 +98,22 @@ def scores(space: OutputSpace, rows: Matrix, weights: Weights) -> np.ndarray:
 
 def smoothed_hinge(space, V, T, starts, codes, costs, tau, margin):
     """sum_i c_i H_i and its gradients with respect to the potentials V and T."""
+    if not isinstance(space, ListedSpace):
+        return hinge_of_scores(space, V, T, starts, codes, costs, tau, margin)
+    value, dS, dT = hinge_of_scores(space, V @ space.embedding.T, T, starts, codes, costs, tau, margin)
+    return value, dS @ space.embedding, dT
+
+
+def hinge_of_scores(space, S, T, starts, codes, costs, tau, margin):
+    """The same with respect to scores S: for a tree those of its leaves in place of its nodes."""
     if isinstance(space, Sequences):
-        dV, dT = np.zeros_like(V), np.zeros_like(T)
+        dS, dT = np.zeros_like(S), np.zeros_like(T)
         hamming = space.loss_name == "hamming"
-        value = _chain_hinge(V, T, starts, codes, costs, tau, margin, hamming, dV, dT)
-        return value, dV, dT
-    if isinstance(space, LabelSets):
-        value, dV = _set_hinge(space, V, codes, costs, tau, margin)
-        return value, dV, np.zeros_like(T)
-    value, dS = _listed_hinge(space, V @ space.embedding.T, codes, costs, tau, margin)
-    return value, dS @ space.embedding, np.zeros_like(T)
+        value = _chain_hinge(S, T, starts, codes, costs, tau, margin, hamming, dS, dT)
+        return value, dS, dT
+    hinge = _set_hinge if isinstance(space, LabelSets) else _listed_hinge
+    value, dS = hinge(space, S, codes, costs, tau, margin)
+    return value, dS, np.zeros_like(T)
 
 
 def _listed_hinge(space, S, codes, costs, tau, margin):

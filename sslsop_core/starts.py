@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
-from .inference import best_codes
+from .inference import allowed_codes, best_listed
 from .inputs import Inputs, tokens_of
 from .labelsets import LabelSets
-from .sequences import Sequences, restrict
+from .sequences import Sequences
 from .shared import SharedPredictor
 from .spaces import ListedSpace, OutputSpace
 
@@ -44,7 +44,7 @@ def random_start(space: OutputSpace, given: np.ndarray, starts: np.ndarray, seed
     """Missing outputs drawn uniformly among the allowed ones."""
     rng = np.random.default_rng(seed)
     if isinstance(space, ListedSpace):
-        return _best_allowed(space, given, rng.random((len(given), len(space))))
+        return best_listed(space, rng.random((len(given), len(space))), given)
     values = 2 if isinstance(space, LabelSets) else len(space)
     return np.where(given >= 0, given, rng.integers(0, values, given.shape)).astype(given.dtype)
 
@@ -66,7 +66,7 @@ def nearest_start(
     for wanted, allowed in _requests(space, given, sources):
         if len(allowed) == 0 and isinstance(space, ListedSpace):
             # No example of an allowed output: the lowest of them.
-            Y[wanted] = _best_allowed(space, given[wanted], np.zeros((len(wanted), len(space))))
+            Y[wanted] = best_listed(space, np.zeros((len(wanted), len(space))), given[wanted])
             continue
         search = NearestNeighbors(n_neighbors=1, n_jobs=n_jobs).fit(rows[allowed])
         nearest = allowed[search.kneighbors(rows[wanted], return_distance=False).ravel()]
@@ -90,17 +90,4 @@ def shared_start(
     space: OutputSpace, given: np.ndarray, inputs: Inputs, scores: np.ndarray, shared: SharedPredictor
 ) -> np.ndarray:
     """Missing outputs predicted by w_0 among the allowed ones."""
-    if isinstance(space, ListedSpace):
-        return _best_allowed(space, given, scores)
-    if isinstance(space, Sequences):
-        return best_codes(space, restrict(scores, given), shared.weights.T, inputs.starts)
-    return np.where(given >= 0, given, best_codes(space, scores, shared.weights.T, inputs.starts))
-
-
-def _best_allowed(space: ListedSpace, given: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    """For each point its given output, or the allowed one of highest score."""
-    scores = scores.copy()
-    partly = given >= len(space)
-    scores[partly] = np.where(space.groups[given[partly] - len(space)], scores[partly], -np.inf)
-    complete = (given >= 0) & ~partly
-    return np.where(complete, given, scores.argmax(axis=1)).astype(given.dtype)
+    return allowed_codes(space, scores, shared.weights.T, inputs.starts, given)

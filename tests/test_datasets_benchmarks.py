@@ -226,6 +226,12 @@ def test_a_cora_that_was_changed_is_refused(nowhere, tmp_path):
         datasets.load("cora_linqs")
 
 
+def test_an_archive_without_the_files_is_refused(nowhere, tmp_path):
+    nowhere(tar_of(tmp_path / "cora.tgz", {"readme": b"nothing"}))
+    with pytest.raises(ValueError, match=r"must hold cora/cora\.content, cora/cora\.cites; it does not"):
+        datasets.load("cora_linqs")
+
+
 @needs_benchmarks
 def test_cora_ml_is_read_under_its_distributors_names_without_unpickling(nowhere, tmp_path):
     with np.load(FOLDER / "cora" / "cora_ml.npz", allow_pickle=False) as packed:

@@ -42,19 +42,34 @@ def test_sources_are_labelled_points_with_weights_that_sum_to_one(fitted):
             assert sources == ((i, 1.0),)
 
 
-def test_a_new_point_is_explained_by_its_nearest_neighborhoods(fitted):
+def test_a_new_point_is_explained_by_its_nearest_neighborhoods_and_its_own(fitted):
     twin, given, model = fitted
     W = explicit_weights(model)
     x = twin.X[3] + 0.01
     why = model.explain(x)
     assert why.output == model.predict([x])[0]
-    _, nearest, share = model._nearest([x], None)
-    assert {vote.neighborhood for vote in why.votes} <= set(nearest[0])
+    points = model._meet([x], None)
+    share = dict(zip(points.nearest[0].tolist(), points.share[0], strict=True))
+    voters = [vote.neighborhood for vote in why.votes]
+    assert set(voters) <= {None, *share}
+    assert voters.count(None) == 1
+    assert sum(vote.weight for vote in why.votes) == pytest.approx(1)
     for vote in why.votes:
-        assert vote.score == pytest.approx(W[vote.neighborhood] @ twin.phi(x, why.output), abs=1e-9)
-        assert vote.weight == pytest.approx(share[0][list(nearest[0]).index(vote.neighborhood)])
+        if vote.neighborhood is not None:
+            assert vote.score == pytest.approx(W[vote.neighborhood] @ twin.phi(x, why.output), abs=1e-9)
+            assert vote.weight == pytest.approx(share[vote.neighborhood] / 2)
     assert sum(weight for _, weight in why.sources) == pytest.approx(1)
     assert all(given[j] is not None for j, _ in why.sources)
+
+
+def test_the_votes_of_a_new_point_add_up_to_its_scores():
+    rng = np.random.default_rng(5)
+    twin = make("classes", rng, n=30)
+    model = SSLSOP(twin.space, k=5, init="global", max_iter=5).fit(twin.X, hidden(twin, rng))
+    x = twin.X[7] + 0.1
+    why, scores = model.explain(x), model.decision_function([x])[0]
+    total = sum(vote.weight * vote.score for vote in why.votes)
+    assert total == pytest.approx(scores[twin.space.names.index(why.output)])
 
 
 def test_an_output_comes_from_its_own_side():

@@ -69,13 +69,46 @@ def test_predictions_are_the_mean_scores_of_the_nearest_predictors(kind, init):
     rng = np.random.default_rng(1)
     twin = make(kind, rng, n=20)
     fresh = make(kind, rng, n=10).X
-    model = SSLSOP(twin.space, k=4, init=init, max_iter=3, scale=1.0).fit(twin.X, hidden(twin, rng))
-    _, nearest, share = model._nearest(fresh, None)
+    model = SSLSOP(twin.space, k=4, init=init, max_iter=3, scale=1.0, own_predictor=False)
+    model.fit(twin.X, hidden(twin, rng))
+    points = model._meet(fresh, None)
     W = explicit_weights(model)
     predicted = model.predict(fresh)
     for i, x in enumerate(fresh):
-        expected = reference.predict_new(twin.phi, twin.outputs_of(x), W, x, nearest[i], share[i])
-        assert predicted[i] == expected
+        nearest, share = points.nearest[i], points.share[i]
+        assert predicted[i] == reference.predict_new(twin.phi, twin.outputs_of(x), W, x, nearest, share)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_new_point_gets_a_predictor_trained_like_the_others(kind):
+    rng = np.random.default_rng(2)
+    twin = make(kind, rng, n=20)
+    fresh = make(kind, rng, n=10).X
+    # From a shared start no z is drawn, so that the literal steps can be followed.
+    model = SSLSOP(twin.space, k=4, init="global", max_iter=3, scale=1.0, weights="uniform")
+    model.fit(twin.X, hidden(twin, rng))
+    nearest = model._meet(fresh, None).nearest
+    W, predicted = explicit_weights(model), model.predict(fresh)
+    for i, x in enumerate(fresh):
+        w = shared_weights(model)
+        X, Y = [twin.X[j] for j in nearest[i]], [model.outputs_[j] for j in nearest[i]]
+        for _ in range(model.n_iter_):
+            z = [
+                reference.z_star(twin.phi, twin.delta, twin.outputs_of(a), w, a, b)
+                for a, b in zip(X, Y, strict=True)
+            ]
+            w = reference.w_next(twin.phi, w, X, Y, z, range(4), [0.25] * 4, model.C, model.eta)
+        all_w = np.vstack([W[nearest[i]], w])
+        share = [0.125] * 4 + [0.5]
+        assert predicted[i] == reference.predict_new(twin.phi, twin.outputs_of(x), all_w, x, range(5), share)
+
+
+def shared_weights(model):
+    """w_0 as one vector."""
+    parts = [model._shared.weights.W.ravel()]
+    return np.concatenate(
+        parts + ([model._shared.weights.T.ravel()] if model.space_.kind == "sequences" else [])
+    )
 
 
 def explicit_weights(model):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 import math
 import zipfile
-import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import PurePosixPath
 
 import numpy as np
@@ -21,15 +21,22 @@ def open_zip(data: bytes, limits: Limits) -> dict[str, bytes]:
     # Counting marks is much cheaper than letting zipfile list a million members.
     if data.count(CENTRAL) > limits.members:
         raise ValueError(f"a zip must have at most {limits.members:,} files; this one has more. Split it.")
+    with _undamaged():
+        archive = zipfile.ZipFile(io.BytesIO(data))
+        members = [member for member in archive.infolist() if not member.is_dir()]
+    for member in members:
+        _refuse_member(member, limits)
+    _refuse_total(members, limits)
+    with _undamaged():
+        return {member.filename: archive.read(member) for member in members}
+
+
+@contextmanager
+def _undamaged() -> Iterator[None]:
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            members = [member for member in archive.infolist() if not member.is_dir()]
-            for member in members:
-                _refuse_member(member, limits)
-            _refuse_total(members, limits)
-            return {member.filename: archive.read(member) for member in members}
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError) as error:
-        raise ValueError(f"the zip is damaged ({error}). Make it again.") from error
+        yield
+    except Exception as error:  # zipfile, zlib and struct each raise their own, even IndexError
+        raise ValueError(f"the zip is damaged ({error!s:.80}). Make it again.") from error
 
 
 def _refuse_member(member: zipfile.ZipInfo, limits: Limits) -> None:

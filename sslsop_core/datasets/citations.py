@@ -40,7 +40,6 @@ def cora_linqs(linked_only: bool = True, self_link: bool = True) -> Problem:
 
 
 def _unpack_cora(archive: Path, folder: Path) -> None:
-    # The archive's own checksum is not known to us; the files in it are checked by `cora_linqs`.
     with tarfile.open(archive) as packed:
         for part in CORA_SHA256:
             member = packed.extractfile(part)

@@ -116,7 +116,7 @@ def citation_problem(
     return Problem(name, y, space, metric="cosine", inputs=inputs, features=features)
 
 
-def ocr() -> Problem:
+def ocr(loss: str = "zero_one") -> Problem:
     """Handwritten words as sequences of 16 x 8 letters: which letter is each?
 
     The first, capital letter of every word is left out by the makers of the set.
@@ -128,4 +128,4 @@ def ocr() -> Problem:
     spans = [(int(end - length), int(end)) for end, length in zip(ends, packed["lengths"], strict=True)]
     y = [tuple(letters[a:b]) for a, b in spans]
     images = [pixels[a:b] for a, b in spans]
-    return Problem("ocr", y, Sequences(LETTERS), inputs=images, features=Pixels())
+    return Problem("ocr", y, Sequences(LETTERS, loss=loss), inputs=images, features=Pixels())

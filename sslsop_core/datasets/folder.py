@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+import tarfile
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -29,29 +31,38 @@ def locate(parts: list[str], url: str, make: Callable[[Path, Path], None]) -> li
     """
     folder = data_folder()
     paths = [folder / part for part in parts]
-    if not all(path.exists() for path in paths):
-        (folder / parts[0]).parent.mkdir(parents=True, exist_ok=True)
-        make(download(url, parts), folder)
+    if all(path.exists() for path in paths):
+        return paths
+    archive = _download(url, folder, parts)
+    try:
+        make(archive, folder)
+    except (KeyError, EOFError, OSError, tarfile.TarError, zipfile.BadZipFile) as error:
+        raise ValueError(
+            f"the archive {archive} from {url} must hold {_list(parts)}; it does not ({error}). "
+            "Delete it, so that it is fetched again."
+        ) from error
     return paths
 
 
-def download(url: str, parts: list[str], sha256: str | None = None) -> Path:
+def _download(url: str, folder: Path, parts: list[str]) -> Path:
     """The file behind an address, kept in the data folder; a ValueError says what to do without it."""
     import pooch
 
-    folder = data_folder() / "downloads"
     try:
-        known_hash = f"sha256:{sha256}" if sha256 else None
-        fetched = pooch.retrieve(
-            url, known_hash, path=folder, downloader=pooch.HTTPDownloader(timeout=30, progressbar=False)
-        )
+        (folder / parts[0]).parent.mkdir(parents=True, exist_ok=True)
+        # No published checksum of an archive is known to us: what it holds is checked by each loader.
+        loader = pooch.HTTPDownloader(timeout=30, progressbar=False)
+        return Path(pooch.retrieve(url, known_hash=None, path=folder / "downloads", downloader=loader))
     except Exception as error:  # requests, urllib3 and the operating system each raise their own
         raise ValueError(
-            f"{', '.join(parts)} must be in the data folder {data_folder()} and could not be fetched "
+            f"{_list(parts)} must be in the data folder {folder} and could not be fetched "
             f"({type(error).__name__}). Download {url} yourself and put the files there, or name the folder "
             "that has them in the environment variable SSLSOP_DATA."
         ) from error
-    return Path(fetched)
+
+
+def _list(parts: list[str]) -> str:
+    return ", ".join(parts[:4]) + (f" and {len(parts) - 4} more" if len(parts) > 4 else "")
 
 
 def require_sha256(path: Path, sha256: str) -> None:

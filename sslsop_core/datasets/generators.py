@@ -96,8 +96,9 @@ def hmm(
     vary: int = 3,
     tags: int = 4,
     d: int = 6,
-    noise: float = 0.9,
+    noise: float = 0.5,
     sticky: float = 0.5,
+    loss: str = "zero_one",
     seed: int = 0,
 ) -> Problem:
     """Sequences of a hidden Markov chain: each tag emits a noisy point, the next tag depends on it.
@@ -123,7 +124,7 @@ def hmm(
             path.append(int(rng.choice(tags, p=moves[path[-1]])))
         X.append(centres[path] + noise * rng.standard_normal((len(path), d)))
         y.append(tuple(names[tag] for tag in path))
-    return Problem("hmm", y, Sequences(names), X)
+    return Problem("hmm", y, Sequences(names, loss=loss), X)
 
 
 def label_mixture(

@@ -111,10 +111,7 @@ def _images(path: Path) -> dict[str, np.ndarray]:
 
 
 def _convert(archive: Path, folder: Path) -> None:
-    """Write the four files from the distributors' archive of 1024 x 1024 films.
-
-    Its checksum is not known to us; the number of films and findings is checked instead.
-    """
+    """Write the four files from the distributors' archive of 1024 x 1024 films."""
     with tarfile.open(archive) as packed:
         members = {Path(m.name).name: m for m in packed.getmembers() if m.isfile()}
         info = packed.extractfile(members["Info.txt"])

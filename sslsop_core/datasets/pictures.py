@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
 import numpy as np
@@ -20,6 +21,14 @@ def is_image(name: str) -> bool:
     return path.suffix.lower() in SUFFIXES and not path.name.startswith(".") and "__MACOSX" not in path.parts
 
 
+@contextmanager
+def _readable(name: str) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:  # decoders of damaged files raise anything
+        raise ValueError(f"{name!r:.80} is not a readable image. Remove it or save it as PNG.") from error
+
+
 class Decoder:
     """Decodes images to one size, counting pixels so that a file cannot ask for endless work."""
 
@@ -32,12 +41,11 @@ class Decoder:
         """Grey values (h, w), uint8; `size` (width, height) None keeps the image's own."""
         from PIL import Image
 
-        try:
-            with Image.open(io.BytesIO(content), formats=FORMATS) as image:
-                self._count(name, image.size)
-                return self._grey(image)
-        except (OSError, SyntaxError, EOFError, TypeError, Image.DecompressionBombError) as error:
-            raise ValueError(f"{name!r:.80} is not a readable image. Remove it or save it as PNG.") from error
+        with _readable(name):
+            image = Image.open(io.BytesIO(content), formats=FORMATS)
+        self._count(name, image.size)
+        with _readable(name), image:
+            return self._grey(image)
 
     def _count(self, name: str, size: tuple[int, int]) -> None:
         self.left -= size[0] * size[1]

@@ -69,7 +69,10 @@ def sun15(levels: int = 3, cell: int = 16, components: int = 64, whiten: float =
         files = open_zip(path.read_bytes(), Limits())
         names = sorted(name for name in files if is_image(name))
         if len(names) != PER_CLASS:
-            raise ValueError(f"{path} must hold {PER_CLASS} images; it holds {len(names)}. Fetch it again.")
+            raise ValueError(
+                f"{path} must hold {PER_CLASS} images; it holds {len(names)}. "
+                "Delete it, so that it is fetched again."
+            )
         images += [decode(name, files[name]) for name in names]
         y += [path.stem] * len(names)
     space = TreeLeaves(scene_tree(levels))
@@ -80,7 +83,7 @@ def sun15(levels: int = 3, cell: int = 16, components: int = 64, whiten: float =
 def _convert(archive: Path, folder: Path) -> None:
     """Write a zip of 128 x 128 grey JPEGs per class, from photographs below data/train and data/test.
 
-    The archive's checksum is not known to us; the number of images per class is checked instead.
+    The number of images per class is checked by `sun15`.
     """
     from PIL import Image, ImageOps
 

@@ -189,6 +189,7 @@ def read_parquet(
         _refuse_types(footer.schema_arrow, targets)
         # Dictionary form: a long text that a million rows repeat is kept once.
         table = parquet.ParquetFile(io.BytesIO(data), read_dictionary=targets).read(use_threads=False)
+        table.validate(full=True)
     except (pa.ArrowException, OSError, MemoryError) as error:
         raise ValueError(f"the Parquet file is damaged ({str(error)[:120]}). Write it again.") from None
     # Column by column: notes for pandas in the file are not trusted.

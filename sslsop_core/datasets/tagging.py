@@ -80,7 +80,6 @@ def read_columns(path: Path) -> tuple[list[tuple[Token, ...]], list[tuple[str, .
 
 def _file(name: str) -> Path:
     def unpack(archive: Path, folder: Path) -> None:
-        # The archive's checksum is not known to us; `read_columns` checks the counts of what it holds.
         with zipfile.ZipFile(archive) as packed:
             (folder / "conll2002" / name).write_bytes(packed.read(f"conll2002/{name}"))
 

@@ -1,0 +1,174 @@
+"""Choosing the parameters of a method by cross-validation inside the labelled part, on an equal budget.
+
+Held-out labelled points leave the training set altogether and are predicted as new points, which is
+how methods are compared afterwards. The outputs of other points play no part.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import clone
+from sklearn.model_selection import KFold, ParameterGrid, ParameterSampler, StratifiedKFold
+
+from .baselines import Baseline
+from .bounds import require_between
+from .datasets import Problem
+from .datasets.problem import n_rows, take
+from .door import infer_classes
+from .learner import SSLSOP
+from .spaces import ListedSpace, OutputSpace, is_missing
+
+SSLSOP_SPACE: dict[str, list[Any]] = {
+    "k": [8, 15, 30],
+    "C": [0.001, 0.01],
+    "eta": [1.0, 5.0, 20.0],
+    "init": ["spread", "global"],
+    "output_step": ["exact", "paper"],
+}
+
+Method = SSLSOP | Baseline
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """One setting and what came of it.
+
+    Attributes
+    ----------
+    parameters : what differs from the method as given.
+    losses : average loss on each fold, infinite where training refused.
+    seconds : time of all folds.
+    error : why training refused, or "".
+    """
+
+    parameters: dict[str, Any]
+    losses: tuple[float, ...]
+    seconds: float
+    error: str = ""
+
+    @property
+    def loss(self) -> float:
+        return float(np.mean(self.losses))
+
+
+@dataclass(frozen=True, eq=False)
+class Tuning:
+    """Everything that was tried, and the unfitted method with the best parameters."""
+
+    method: Any
+    trials: list[Trial]
+    folds: int
+    seed: int
+
+    @property
+    def best(self) -> Trial:
+        """The trial of lowest loss; the earlier one of two that are level."""
+        return min(self.trials, key=lambda trial: trial.loss)
+
+
+def tune(
+    method: Method,
+    problem: Problem | tuple[Any, Any],
+    budget: int = 12,
+    seed: int = 0,
+    *,
+    folds: int = 3,
+    search_space: dict[str, list[Any]] | None = None,
+    n_jobs: int | None = None,
+) -> Tuning:
+    """Cross-validate settings of a method on the labelled points and keep the best.
+
+    Parameters
+    ----------
+    method : SSLSOP or a baseline. As given it is the first setting that is tried.
+    problem : (X, y) with None where missing; or a `Problem`, whose space, views and metric are used too
+        and whose y counts as it stands: hide outputs first, by `with_facts(y=problem.hide(...))`.
+    budget : number of settings; the others are drawn from the search space without repetition.
+    search_space : parameter -> values; by default the method's own.
+    n_jobs : processes.
+
+    >>> from sslsop_core import baselines, datasets
+    >>> problem = datasets.load("moons", n=60)
+    >>> tuning = tune(baselines.SupervisedSSVM(), problem.with_facts(y=problem.hide(0.5)), budget=2)
+    >>> len(tuning.trials), "lam" in tuning.trials[1].parameters
+    (2, True)
+    """
+    require_between("budget", budget, 1, 10**6)
+    require_between("folds", folds, 2, 100)
+    X, y = (problem.X, problem.y) if isinstance(problem, Problem) else problem
+    method = suited(method, problem) if isinstance(problem, Problem) else clone(method)
+    space = infer_classes(list(y)) if method.space is None else method.space
+    method.set_params(space=space)
+    splits = labeled_folds(space, list(y), folds, seed)
+    settings = draw_settings(search_space or search_space_of(method), budget, seed)
+    results = Parallel(n_jobs=n_jobs)(
+        delayed(_try)(method, setting, X, y, held) for setting in settings for held in splits
+    )
+    trials = []
+    for i, setting in enumerate(settings):
+        losses, seconds, errors = zip(*results[i * folds : (i + 1) * folds], strict=True)
+        trials.append(Trial(setting, losses, sum(seconds), next(filter(None, errors), "")))
+    tuning = Tuning(clone(method), trials, folds, seed)
+    tuning.method.set_params(**tuning.best.parameters)
+    return tuning
+
+
+def suited(method: Method, problem: Problem) -> Any:
+    """A copy of the method with what the problem knows: its space, and its metric and views where used."""
+    known = {"space": problem.space, "metric": problem.metric, "views": problem.views}
+    return clone(method).set_params(
+        **{name: value for name, value in known.items() if name in method.get_params()}
+    )
+
+
+def search_space_of(method: Method) -> dict[str, list[Any]]:
+    """The values that a method's parameters are searched over."""
+    return SSLSOP_SPACE if isinstance(method, SSLSOP) else method.search_space
+
+
+def draw_settings(search_space: dict[str, list[Any]], budget: int, seed: int) -> list[dict[str, Any]]:
+    """The method as it is, then up to budget - 1 settings of the search space, drawn without repetition."""
+    wanted = min(budget - 1, len(ParameterGrid(search_space)))
+    return [{}, *ParameterSampler(search_space, wanted, random_state=seed)]
+
+
+def labeled_folds(space: OutputSpace, y: list[Any], folds: int, seed: int) -> list[np.ndarray]:
+    """The completely labelled points, cut into folds; single names evenly where each has enough."""
+    labeled = np.array([i for i, output in enumerate(y) if _is_whole(space, output)])
+    if len(labeled) < folds:
+        raise ValueError(f"y must hold at least folds={folds} complete outputs; got {len(labeled)}.")
+    outputs = np.array([str(y[i]) for i in labeled])
+    rarest = np.unique(outputs, return_counts=True)[1].min()
+    kind = StratifiedKFold if rarest >= folds else KFold
+    splitter = kind(folds, shuffle=True, random_state=seed)
+    return [labeled[held] for _, held in splitter.split(outputs, outputs)]
+
+
+def _is_whole(space: OutputSpace, output: Any) -> bool:
+    """Whether an output is neither missing, nor an inner node, nor with gaps."""
+    if isinstance(space, ListedSpace):
+        return output in space.names
+    return not is_missing(output) and not any(is_missing(part) for part in output)
+
+
+def _try(
+    method: Method, setting: dict[str, Any], X: Any, y: Any, held: np.ndarray
+) -> tuple[float, float, str]:
+    """Loss on the held-out points of a method trained on all others, seconds, and why it refused."""
+    start = time.perf_counter()
+    others = np.setdiff1d(np.arange(n_rows(X)), held)
+    model = clone(method).set_params(**setting)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a poor setting may warn; its loss says as much
+            model.fit(take(X, others), [y[i] for i in others])
+            loss = 1 - model.score(take(X, held), [y[i] for i in held])
+    except ValueError as error:
+        return np.inf, time.perf_counter() - start, str(error)
+    return loss, time.perf_counter() - start, ""
