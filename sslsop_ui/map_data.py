@@ -13,7 +13,7 @@ import numpy as np
 from .palette import COLORS
 
 MOST_POINTS = 10_000
-LIVE_BYTES = 400_000  # of one update while training runs
+LIVE_BYTES = 100_000  # of one update while training runs
 THUMB_SIDE = 16
 
 

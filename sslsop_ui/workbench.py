@@ -16,7 +16,8 @@ from .run_map import map_of, preview_parts
 from .runs import Run
 
 CARD = 156  # pixels
-POLL = 0.4  # seconds between two looks at a run
+POLL, SLOW_POLL = 0.4, 1.0  # seconds between two looks at a run: drawing many points takes its share
+MANY = 4_000
 MAP = "map"
 UNITS = {"classes": "classes", "tree": "leaves", "sequences": "tags", "labelsets": "labels"}
 STATES = {
@@ -46,7 +47,8 @@ def show(run: Run | None, fits: bool) -> None:
     """Everything that moves, in a fragment that looks at the run while it is active."""
     st.session_state["whole"] = True
     watching = _needs_watching(run)
-    st.fragment(_live, run_every=POLL if watching else None)(fits, watching)
+    pause = SLOW_POLL if run is not None and len(run.problem) > MANY else POLL
+    st.fragment(_live, run_every=pause if watching else None)(fits, watching)
 
 
 def _needs_watching(run: Run | None) -> bool:

@@ -107,11 +107,11 @@ class OutputMap extends Painter {
             item(GLYPHS[Math.floor(c / colors.length) % 4], colors[c % colors.length], name, c),
           )
       : this.mode === "wrong"
-        ? [item("◆", "#f33143", "wrong", 1), item("●", "#009d7d", "right", 0)]
+        ? [item("◆", WRONG, "wrong", 0), item("●", RIGHT, "right", 1)]
         : this.mode === "last"
           ? ramp("iteration 0", `iteration ${this.last}`)
           : ramp("doubtful", "sure");
-    if (this.mode !== "truth") parts.push(item("●", "#9aa3b2", "no output yet", -1));
+    if (this.mode !== "truth") parts.push(item("●", GREY, "no output yet", -1));
     parts.push(item("◉", "", "given", -1));
     legend.replaceChildren(...parts);
   }

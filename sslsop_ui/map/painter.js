@@ -8,6 +8,9 @@
 const SHAPES = ["circle", "square", "triangle", "diamond"];
 const GLYPHS = ["●", "■", "▲", "◆"];
 const RAMP = ["#30267a", "#445fce", "#2f9fc0", "#46c48a", "#c8dd5a"];
+const GREY = "#9aa3b2";
+const RIGHT = "#009d7d";
+const WRONG = "#f33143";
 const MODES = {
   output: "Output",
   truth: "True output",
@@ -232,36 +235,41 @@ class Painter {
     return s;
   }
 
-  look(i, cell, theme) {
-    // [colour, shape, dimmed]
-    const grey = "#9aa3b2",
-      code = this.code(cell);
-    const of = (c) =>
-      c < 0
-        ? [grey, "circle", false]
-        : [
-            this.geo.colors[c % this.geo.colors.length],
-            SHAPES[Math.floor(c / this.geo.colors.length) % 4],
-            this.only >= 0 && this.only !== c,
-          ];
-    if (this.mode === "truth") return of(this.over.truth[i] - 1);
-    if (this.mode === "wrong")
-      return code < 0 || !this.over.truth[i]
-        ? [grey, "circle", false]
-        : cell & (this.high / 2)
-          ? ["#f33143", "diamond", this.only === 0]
-          : ["#009d7d", "circle", this.only === 1];
-    if (this.mode === "last")
-      return code < 0
-        ? [grey, "circle", false]
-        : [this.ramp(this.changedAt[i] / Math.max(1, this.last)), "circle", false];
-    if (this.mode === "margin")
-      return code < 0 ? [grey, "circle", false] : [this.ramp(this.over.margins[i] / 255), "circle", false];
-    return of(code);
+  // What a point shows in the present mode: 0 for nothing, else a small number with a style of its own.
+  kind(i, cell) {
+    if (this.mode === "truth") return this.over.truth[i];
+    const code = this.code(cell);
+    if (code < 0 || this.mode === "output") return code + 1;
+    if (this.mode === "last") return this.shade(this.changedAt[i] / Math.max(1, this.last));
+    if (this.mode === "margin") return this.shade(this.over.margins[i] / 255);
+    return !this.over.truth[i] ? 0 : cell & (this.high / 2) ? 1 : 2;
   }
 
-  ramp(u) {
-    return RAMP[Math.round(clamp(u, 0, 1) * (RAMP.length - 1))];
+  shade(u) {
+    return 1 + Math.round(u * (RAMP.length - 1));
+  }
+
+  style(kind) {
+    const { colors } = this.geo;
+    if (kind === 0) return [GREY, "circle"];
+    if (this.mode === "wrong") return kind === 1 ? [WRONG, "diamond"] : [RIGHT, "circle"];
+    if (this.mode === "last" || this.mode === "margin") return [RAMP[kind - 1], "circle"];
+    return [
+      colors[(kind - 1) % colors.length],
+      SHAPES[Math.floor((kind - 1) / colors.length) % SHAPES.length],
+    ];
+  }
+
+  // Draws points of one size; the picture of each kind is looked up once.
+  stamper(c, cells, size, ring) {
+    const stamps = [];
+    return (i) => {
+      const kind = this.kind(i, cells[i]);
+      stamps[kind] ??= this.sprite(...this.style(kind), size, ring);
+      const half = stamps[kind].width / 2;
+      c.globalAlpha = kind === 0 ? 0.5 : this.only >= 0 && this.only !== kind - 1 ? 0.1 : 1;
+      c.drawImage(stamps[kind], this.px[i] - half, this.py[i] - half);
+    };
   }
 
   lastChanges() {
@@ -301,15 +309,11 @@ class Painter {
     }
     const size =
       clamp(130 / Math.sqrt(n), 1.6, 5) * clamp(Math.sqrt(this.view.zoom), 1, 2.2) * (this.big ? 1.4 : 1);
-    const dot = (i, r, ring) => {
-      const [color, shape, dim] = this.look(i, cells[i], theme),
-        s = this.sprite(color, shape, r, ring);
-      c.globalAlpha = dim ? 0.1 : this.code(cells[i]) < 0 && this.mode !== "truth" ? 0.5 : 1;
-      c.drawImage(s, this.px[i] - s.width / 2, this.py[i] - s.height / 2);
-    };
-    for (let i = 0; i < n; i++) if (!labeled[i]) dot(i, size, "");
+    const plain = this.stamper(c, cells, size, "");
+    const ringed = this.stamper(c, cells, size * 1.5 + 0.6, theme.text);
+    for (let i = 0; i < n; i++) if (!labeled[i]) plain(i);
     this.paintChanged(c, cells, size, theme);
-    for (let i = 0; i < n; i++) if (labeled[i]) dot(i, size * 1.5 + 0.6, theme.text);
+    for (let i = 0; i < n; i++) if (labeled[i]) ringed(i);
     c.globalAlpha = 1;
     this.paintSelection(c, size, theme);
     if (this.path) this.paintLasso(c, theme);
