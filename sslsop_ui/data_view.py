@@ -114,6 +114,8 @@ def upload() -> Problem | None:
     if file is not None and file.name.endswith((".csv", ".tsv", ".parquet", ".npz", ".zip", ".svm")):
         tree = st.file_uploader("Optional: a tree of its classes (node, parent)", ["csv"])
     if file is None:
+        if "upload" in st.session_state:
+            state.change(data=UPLOAD)
         return st.session_state.get("upload")
     output = None
     if file.name.endswith((".csv", ".tsv", ".parquet")):
@@ -138,8 +140,8 @@ def _read(file: Any, tree: Any, output: str | None) -> Problem | None:
             return None
         st.session_state["upload"], st.session_state["upload_mark"] = problem, mark
         st.session_state["upload_source"] = _source(file.name, tree and tree.name, output)
-        missing = any(y is None for y in problem.y)
-        state.change(data=UPLOAD, labeled=1.0 if missing else 0.3)
+        st.session_state["keep"] = any(y is None for y in problem.y)  # the toggle below
+        state.change(data=UPLOAD)
     if state.settings().data != UPLOAD:
         state.change(data=UPLOAD)
     return st.session_state["upload"]
@@ -179,9 +181,9 @@ def labels(problem: Problem) -> None:
     """How many of the known outputs training may see."""
     st.subheader("Labels", anchor=False)
     known = sum(y is not None for y in problem.y)
+    st.session_state.setdefault("keep", state.settings().labeled >= 1)
     keep = st.toggle(
         "Use all outputs that are known",
-        state.settings().labeled >= 1,
         key="keep",
         help="Off: hide some, so that what is learned can be compared with the truth.",
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import streamlit as st
@@ -22,15 +23,16 @@ def show_map(
     around: int = 430,
     big: bool = False,
     whole: bool = True,
-) -> list[int]:
-    """Draw the map and return the points that are selected on it.
+    on_selection: Callable[[], None] = lambda: None,
+) -> None:
+    """Draw the map; the points selected on it are in the session's state under its key.
 
     Without a height the map fills the window, less the pixels `around` it. `whole=False` leaves the
     geometry out of the message: the page has it already, and asks again if not.
     """
     asked = st.session_state.get(key)
     missing = asked is not None and getattr(asked, "missing", None) is not None
-    result = _component(
+    _component(
         key=key,
         data={
             "version": geometry.version,
@@ -41,7 +43,6 @@ def show_map(
             "around": around,
             "big": big,
         },
-        on_selection_change=lambda: None,
+        on_selection_change=on_selection,
         on_missing_change=lambda: None,
     )
-    return list(result.selection or [])

@@ -19,9 +19,25 @@ SOURCES = 12
 MORE_TURNS = 10
 
 
-def sources(run: Run, chosen: list[int]) -> tuple[tuple[int, float], ...]:
+def choose(points: list[int]) -> None:
+    """Select points, on the map and for the panel."""
+    st.session_state["chosen"] = points
+
+
+def chosen(run: Run) -> list[int]:
+    """The points that are selected; none if they belong to another problem."""
+    points = st.session_state.get("chosen", [])
+    return points if all(0 <= i < len(run.problem) for i in points) else []
+
+
+def _choose_typed() -> None:
+    number = st.session_state["point number"]
+    choose([] if number is None else [number])
+
+
+def sources(run: Run, points: list[int]) -> tuple[tuple[int, float], ...]:
     """The labelled points that the output of the chosen point comes from, with their shares."""
-    return explanation(run, chosen[0]).sources[:SOURCES] if len(chosen) == 1 and _at_rest(run) else ()
+    return explanation(run, points[0]).sources[:SOURCES] if len(points) == 1 and _at_rest(run) else ()
 
 
 def explanation(run: Run, i: int) -> Explanation:
@@ -36,17 +52,17 @@ def _at_rest(run: Run) -> bool:
     return bool(run.turns) and not run.active
 
 
-def show(run: Run, chosen: list[int]) -> None:
+def show(run: Run, points: list[int]) -> None:
     with st.container(border=True):
         if not _at_rest(run):
             st.markdown("**Training**")
             st.caption("Pause, or wait for the end, to ask about points and to label them by hand.")
-        elif not chosen:
+        elif not points:
             _invite(run)
-        elif len(chosen) == 1:
-            _one(run, chosen[0])
+        elif len(points) == 1:
+            _one(run, points[0])
         else:
-            _many(run, chosen)
+            _many(run, points)
 
 
 def _invite(run: Run) -> None:
@@ -55,6 +71,9 @@ def _invite(run: Run) -> None:
         ":material/ads_click: Click a point to see its input, its history, who voted and which labelled "
         "points it comes from.\n\n:material/gesture: Lasso or Shift-drag to choose many, and label them by "
         "hand."
+    )
+    st.number_input(
+        "Or type its number", 0, len(run.problem) - 1, None, key="point number", on_change=_choose_typed
     )
     _undo(run)
 
@@ -167,17 +186,17 @@ def _height(rows: int, most: int) -> int:
 # --- many, and by hand -------------------------------------------------------------------------------
 
 
-def _many(run: Run, chosen: list[int]) -> None:
-    st.markdown(f"**{len(chosen)} points**")
+def _many(run: Run, points: list[int]) -> None:
+    st.markdown(f"**{len(points)} points**")
     outputs = run.model.outputs_
-    counts = Counter(text_of(run.problem.space, outputs[i]) for i in chosen)
+    counts = Counter(text_of(run.problem.space, outputs[i]) for i in points)
     rows = [{"output": name, "points": count} for name, count in counts.most_common(8)]
     st.dataframe(rows, hide_index=True, height=_height(len(rows), 6))
-    _label(run, chosen)
+    _label(run, points)
 
 
-def _label(run: Run, chosen: list[int]) -> None:
-    output = _editor(run, chosen)
+def _label(run: Run, points: list[int]) -> None:
+    output = _editor(run, points)
     with st.container(horizontal=True):
         st.button(
             "Give",
@@ -185,10 +204,10 @@ def _label(run: Run, chosen: list[int]) -> None:
             icon=":material/label:",
             on_click=_relabel,
             disabled=output is None,
-            args=(dict.fromkeys(chosen, output),),
+            args=(dict.fromkeys(points, output),),
             help="Fix this output from here on",
         )
-        taken = {i: None for i in chosen if run.given[i] is not None}
+        taken = {i: None for i in points if run.given[i] is not None}
         st.button(
             "Take away",
             icon=":material/label_off:",
@@ -200,12 +219,12 @@ def _label(run: Run, chosen: list[int]) -> None:
     _undo(run)
 
 
-def _editor(run: Run, chosen: list[int]) -> Any:
+def _editor(run: Run, points: list[int]) -> Any:
     """A widget for one output of the space."""
-    space, i = run.problem.space, chosen[0]
+    space, i = run.problem.space, points[0]
     now = run.model.outputs_[i]
     if isinstance(space, Sequences):
-        return _tags(run, i, now) if len(chosen) == 1 else None
+        return _tags(run, i, now) if len(points) == 1 else None
     if isinstance(space, LabelSets):
         held = [] if now is None else [n for n, bit in zip(space.names, now, strict=True) if bit]
         picked = st.pills("Labels", space.names, selection_mode="multi", default=held, key=f"labels {i}")

@@ -149,4 +149,4 @@ def leave_run() -> None:
     old = registry().get(st.session_state.pop("run", None))
     if old is not None:
         old.stop()
-    st.session_state.pop("map", None)
+    st.session_state.pop("chosen", None)

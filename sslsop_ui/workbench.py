@@ -74,12 +74,7 @@ def _live(fits: bool, watching: bool) -> None:
     with picture:
         _map(run)
     with side:
-        point_panel.show(run, selected_points())
-
-
-def selected_points() -> list[int]:
-    chosen = st.session_state.get(MAP)
-    return list(getattr(chosen, "selection", None) or [])
+        point_panel.show(run, point_panel.chosen(run))
 
 
 # --- head --------------------------------------------------------------------------------------------
@@ -193,13 +188,24 @@ def _remedy(values: dict) -> None:
 
 
 def _map(run: Run) -> None:
-    drawn, chosen = map_of(run, state.maps()), selected_points()
+    drawn, chosen = map_of(run, state.maps()), point_panel.chosen(run)
     geometry = drawn.geometry()
     sources = point_panel.sources(run, chosen)
     sent = st.session_state.get("sent")
     whole = st.session_state.pop("whole", False) or sent != geometry.version
     st.session_state["sent"] = geometry.version
-    show_map(MAP, geometry, drawn.frames(run.active), drawn.overlay(chosen, sources), whole=whole)
+    show_map(
+        MAP,
+        geometry,
+        drawn.frames(run.active),
+        drawn.overlay(chosen, sources),
+        whole=whole,
+        on_selection=_selected,
+    )
+
+
+def _selected() -> None:
+    point_panel.choose(list(st.session_state[MAP].selection or []))
 
 
 def _preview() -> None:

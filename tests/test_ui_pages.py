@@ -255,6 +255,12 @@ def test_the_last_label_cannot_be_taken_away():
     assert "keep at least one" in app.error[0].value
 
 
+def test_a_point_can_be_chosen_by_its_number():
+    app = trained()
+    app.number_input(key="point number").set_value(7).run()
+    assert any("Point 7" in text.value for text in sound(app).markdown)
+
+
 def test_without_a_choice_the_panel_says_what_to_do():
     assert "Click a point" in panel("blobs", []).caption[0].value
 
@@ -292,6 +298,8 @@ def test_every_example_file_can_be_uploaded(name):
     app.file_uploader[0].upload(name, (EXAMPLES / name).read_bytes()).run()
     sound(app)
     assert app.session_state["upload"].name == name.partition(".")[0]
+    missing = any(y is None for y in app.session_state["upload"].y)
+    assert app.toggle(key="keep").value == missing
 
 
 def test_a_bad_file_is_refused_in_words():
