@@ -14,6 +14,7 @@ from . import figures, previews, state
 from .frame import ASSETS
 from .settings import UPLOAD
 from .symbols import Symbols
+from .texts import plain
 
 WHERE = {"embedded": "Embedded", "benchmark": "Benchmarks", UPLOAD: "Own file"}
 KINDS = {
@@ -78,7 +79,7 @@ def named(embedded: bool) -> Problem | None:
     try:
         return state.problem()
     except (ValueError, OSError) as error:
-        st.error(str(error), icon=":material/cloud_off:")
+        st.error(plain(error), icon=":material/cloud_off:")
         if not embedded:
             st.caption(
                 "Benchmarks are read from the data folder (SSLSOP_DATA) and fetched if they are not there."
@@ -136,7 +137,7 @@ def _read(file: Any, tree: Any, output: str | None) -> Problem | None:
             with st.spinner("Reading ..."):
                 problem = datasets.read(file, tree=tree, output=output, name=file.name.rpartition(".")[0])
         except ValueError as error:
-            st.error(str(error), icon=":material/block:")
+            st.error(plain(error), icon=":material/block:")
             return None
         st.session_state["upload"], st.session_state["upload_mark"] = problem, mark
         st.session_state["upload_source"] = _source(file.name, tree and tree.name, output)
@@ -220,7 +221,7 @@ def labels(problem: Problem) -> None:
 def facts(problem: Problem) -> None:
     what, icon = KINDS[problem.kind]
     with st.container(border=True):
-        st.markdown(f"{icon} **{problem.name}** · each output is {what}")
+        st.markdown(f"{icon} **{plain(problem.name)}** · each output is {what}")
         if problem.description:
             st.caption(problem.description)
         with st.container(horizontal=True, gap="large"):
@@ -231,9 +232,9 @@ def facts(problem: Problem) -> None:
         if problem.source:
             st.caption(f"Source: {problem.source}. Licence: {problem.licence}.")
         if problem.report is not None:
-            st.caption(str(problem.report).partition("\n")[0])
+            st.caption(plain(str(problem.report).partition("\n")[0]))
     for warning in problem.report.warnings if problem.report is not None else ():
-        st.warning(warning, icon=":material/info:")
+        st.warning(plain(warning), icon=":material/info:")
 
 
 def look(problem: Problem) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from . import warmup
+from .texts import plain
 
 HERE = Path(__file__).resolve().parent.parent
 ASSETS = HERE / "assets"
@@ -57,9 +58,8 @@ def _status(page: str) -> None:
     def show() -> None:
         run = state.run()
         if run is not None and run.active and page != "Train":
-            st.progress(
-                run.n_iter / max(run.target, 1), f"Training {run.problem.name}: {run.n_iter} / {run.target}"
-            )
+            told = f"Training {plain(run.problem.name)}: {run.n_iter} / {run.target}"
+            st.progress(min(1.0, run.n_iter / max(run.target, 1)), told)
 
     with st.sidebar:
         run = state.run()

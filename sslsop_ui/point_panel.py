@@ -14,6 +14,7 @@ from . import state
 from .previews import enlarged, kind_of_input, show_input
 from .runs import Run
 from .symbols import text_of
+from .texts import plain
 
 SOURCES = 12
 MORE_TURNS = 10
@@ -82,12 +83,12 @@ def _one(run: Run, i: int) -> None:
     space, output, given = run.problem.space, run.model.outputs_[i], run.given[i]
     st.markdown(f"**Point {i}**")
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        st.badge(text_of(space, output), color="blue" if output is not None else "gray")
+        st.badge(plain(text_of(space, output)), color="blue" if output is not None else "gray")
         st.badge("given" if given is not None else "learned", color="green" if given is not None else "gray")
         if run.problem.y[i] is not None and run.problem.y[i] != output:
-            st.badge(f"truly {text_of(space, run.problem.y[i])}", color="red", icon=":material/close:")
+            st.badge(f"truly {plain(text_of(space, run.problem.y[i]))}", color="red", icon=":material/close:")
     show_input(run.problem, i, output, "input")
-    st.caption("History: " + _history(run, i))
+    st.caption("History: " + plain(_history(run, i)))
     why, near, hand = st.tabs(["Why", "Neighbors", "Label"])
     with why:
         _votes(run, explanation(run, i))
@@ -116,7 +117,7 @@ def _votes(run: Run, why: Explanation) -> None:
         st.caption("No neighborhood that has learned anything contains this point.")
         return
     counts = Counter(text_of(space, vote.output) for vote in why.votes)
-    told = ", ".join(f"**{count}** for {name}" for name, count in counts.most_common(4))
+    told = ", ".join(f"**{count}** for {plain(name)}" for name, count in counts.most_common(4))
     st.markdown(f"{len(why.votes)} neighborhoods vote: {told}.")
     votes = pd.DataFrame(
         {
@@ -148,7 +149,9 @@ def _origins(run: Run, why: Explanation) -> None:
     top, space = why.sources[:6], run.problem.space
     if kind_of_input(run.problem) == "images":
         pictures = [enlarged(run.problem.inputs[j], 40) for j, _ in top]
-        st.image(pictures, caption=[f"{text_of(space, run.given[j])} · {w:.0%}" for j, w in top], width=44)
+        st.image(
+            pictures, caption=[f"{plain(text_of(space, run.given[j]))} · {w:.0%}" for j, w in top], width=44
+        )
         return
     rows = [{"point": j, "output": text_of(space, run.given[j]), "share": w} for j, w in top]
     st.dataframe(
@@ -227,7 +230,9 @@ def _editor(run: Run, points: list[int]) -> Any:
         return _tags(run, i, now) if len(points) == 1 else None
     if isinstance(space, LabelSets):
         held = [] if now is None else [n for n, bit in zip(space.names, now, strict=True) if bit]
-        picked = st.pills("Labels", space.names, selection_mode="multi", default=held, key=f"labels {i}")
+        picked = st.pills(
+            "Labels", space.names, selection_mode="multi", default=held, format_func=plain, key=f"labels {i}"
+        )
         return tuple(int(name in picked) for name in space.names)
     names = list(space.names)
     if isinstance(space, TreeLeaves):  # an inner node says: some leaf below
@@ -250,7 +255,7 @@ def _tags(run: Run, i: int, now: Any) -> Any:
     strange = sorted({part for part in parts if part != "?" and part not in by_name})
     if strange or len(parts) != length:
         wrong = f"no such tag: {', '.join(strange)}" if strange else f"{len(parts)} tags for {length} tokens"
-        st.caption(f":red[{wrong}]")
+        st.caption(f":red[{plain(wrong)}]")
         return None
     return tuple(None if part == "?" else by_name[part] for part in parts)
 
@@ -266,7 +271,7 @@ def _relabel(changes: dict[int, Any]) -> None:
 
 def _undo(run: Run) -> None:
     if refused := st.session_state.pop("refused", ""):
-        st.error(refused)
+        st.error(plain(refused))
     if not run.edits:
         return
     told = sum(len(edit.changes) for edit in run.edits)

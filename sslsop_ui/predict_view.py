@@ -19,6 +19,7 @@ from .run_map import map_of
 from .runs import Run
 from .settings import UPLOAD
 from .symbols import text_of
+from .texts import plain
 
 FORM_COLUMNS = 100
 
@@ -77,9 +78,8 @@ def _download(label: str, make: Callable[[], bytes], name: str, primary: bool = 
 def _summary(run: Run) -> None:
     with st.container(border=True):
         last = run.turns[-1]
-        st.markdown(
-            f"**{run.problem.name}** · {run.n_iter} iterations · objective {last.iteration.objective:,.2f}"
-        )
+        objective = f"objective {last.iteration.objective:,.2f}"
+        st.markdown(f"**{plain(run.problem.name)}** · {run.n_iter} iterations · {objective}")
         if last.loss is not None:
             st.caption(f"Loss on the hidden outputs: {last.loss:.4f}")
         st.plotly_chart(figures.run_history(run.turns), key="history")
@@ -112,8 +112,8 @@ def predict(run: Run | None) -> None:
     model = _loaded()
     if model is not None:
         st.success(
-            f"{model.space_!r}, {model.n_iter_} iterations on {len(model.graph_.neighbors):,} points, "
-            f"{model.n_features_in_:,} features.",
+            f"{plain(repr(model.space_))}, {model.n_iter_} iterations on "
+            f"{len(model.graph_.neighbors):,} points, {model.n_features_in_:,} features.",
             icon=":material/check_circle:",
         )
         _predict_rows(model)
@@ -127,7 +127,7 @@ def _loaded() -> SSLSOP | None:
         try:
             st.session_state["loaded"] = load_model(file.getvalue())
         except ValueError as error:
-            st.error(str(error), icon=":material/block:")
+            st.error(plain(error), icon=":material/block:")
             return None
         st.session_state["model_mark"] = file.file_id
     return st.session_state["loaded"]
@@ -190,7 +190,7 @@ def _answer(model: SSLSOP, inputs: Callable[[], Any]) -> None:
         X = inputs()
         outputs = model.predict(X)
     except ValueError as error:
-        st.error(str(error), icon=":material/block:")
+        st.error(plain(error), icon=":material/block:")
         return
     table = pd.DataFrame(
         {"input": range(1, len(outputs) + 1), "output": [text_of(model.space_, output) for output in outputs]}

@@ -17,6 +17,7 @@ from sslsop_core.datasets import Problem
 
 from .symbols import text_of
 from .tagged import show_tagged, tokens_of
+from .texts import plain
 
 GAP = 2
 
@@ -87,11 +88,11 @@ def gallery(problem: Problem, given: list[Any], count: int = 24) -> None:
     kind, space = kind_of_input(problem), problem.space
     some = np.linspace(0, len(problem) - 1, min(count, len(problem))).astype(int).tolist()
     if kind == "images":
-        captions = [text_of(space, problem.y[i]) for i in some]
+        captions = [plain(text_of(space, problem.y[i])) for i in some]
         st.image([enlarged(problem.inputs[i], 64) for i in some], caption=captions, width=64)
     elif kind == "letters":
         for i in some[:8]:
-            st.image(enlarged(strip(problem.inputs[i]), 32), caption=text_of(space, problem.y[i]))
+            st.image(enlarged(strip(problem.inputs[i]), 32), caption=plain(text_of(space, problem.y[i])))
     elif kind == "sentences":
         lines = [tokens_of(words_of(problem.inputs[i]), problem.y[i], space.names) for i in some[:8]]
         show_tagged("gallery", lines)
@@ -105,7 +106,9 @@ def table(problem: Problem, given: list[Any], rows: list[int]) -> pd.DataFrame:
     frame = pd.DataFrame(
         {
             "point": rows,
-            "output": [text_of(problem.space, problem.y[i]) for i in rows],
+            "output": [
+                "missing" if problem.y[i] is None else text_of(problem.space, problem.y[i]) for i in rows
+            ],
             "given": [given[i] is not None for i in rows],
         }
     )

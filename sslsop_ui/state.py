@@ -13,6 +13,7 @@ from sslsop_core.datasets import Problem
 from .maps import Maps
 from .runs import Registry, Run
 from .settings import UPLOAD, Settings, from_query
+from .texts import plain
 
 NAMES = frozenset(record.name for record in datasets.available())
 
@@ -112,7 +113,7 @@ def require_problem() -> Problem:
     try:
         return problem()
     except (ValueError, OSError) as error:
-        st.error(str(error), icon=":material/error:")
+        st.error(plain(error), icon=":material/error:")
         st.button("Back to the digits", on_click=change, kwargs={"data": "digits", "knobs": ()})
         st.stop()
 

@@ -14,6 +14,7 @@ from . import point_panel, state
 from .map_view import show_map
 from .run_map import map_of, preview_parts
 from .runs import Run
+from .texts import plain
 
 CARD = 156  # pixels
 POLL, SLOW_POLL = 0.4, 1.0  # seconds between two looks at a run: drawing many points takes its share
@@ -36,7 +37,7 @@ def data_card(problem: Problem) -> None:
     """What is being trained on, with the way to change it."""
     with st.container(border=True, gap="small"):
         n_given = sum(output is not None for output in state.given())
-        st.markdown(f"**{problem.name}**")
+        st.markdown(f"**{plain(problem.name)}**")
         st.caption(
             f"{len(problem):,} points · {n_given:,} labelled · {len(problem.space)} {UNITS[problem.kind]}"
         )
@@ -170,11 +171,11 @@ def _loss_help(run: Run) -> str:
 
 def _messages(run: Run) -> None:
     if run.status == "failed":
-        st.error(run.error, icon=":material/error:")
+        st.error(plain(run.error), icon=":material/error:")
     advice = advise(run.model) if run.turns and not run.active else None
     if advice is not None:
         with st.container(border=True, horizontal=True, vertical_alignment="center"):
-            st.markdown(f":material/lightbulb: {advice.text}", width="stretch")
+            st.markdown(f":material/lightbulb: {plain(advice.text)}", width="stretch")
             shown = ", ".join(f"{name} = {value}" for name, value in advice.remedy.items())
             st.button(f"Train with {shown}", on_click=_remedy, args=(advice.remedy,))
 
