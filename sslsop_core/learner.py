@@ -33,6 +33,7 @@ from .door import check_inputs, check_training
 from .engine import Engine, Start, engine_for
 from .estimator import Iteration, StructuredEstimator, check_choice, check_count, check_number, compact
 from .explain import Explanation, explain_new_point, explain_training_point
+from .features import Features
 from .inputs import Inputs, Matrix, tokens_of
 from .kernels import Kernel
 from .neighbors import Graph, Search, build_graph, given_graph, inverse_frequencies, shares, weighted_sums
@@ -97,6 +98,7 @@ class SSLSOP(StructuredEstimator):
     n_iter_, stop_reason_ : turns taken; why the last run ended: "converged", "max_iter" or "interrupted".
     space_, classes_, n_features_in_, k_ : what was used.
     graph_ : the neighborhoods, a `Graph`.
+    features_ : the pipeline a loaded model was saved with, or None.
 
     Examples
     --------
@@ -109,6 +111,7 @@ class SSLSOP(StructuredEstimator):
     ['a', 'b']
     """
 
+    features_: Features | None = None
     _engine: Engine
     _given: np.ndarray
     _Y: np.ndarray
@@ -396,11 +399,20 @@ class SSLSOP(StructuredEstimator):
 
     # --- keeping -------------------------------------------------------------------------------------
 
-    def save(self, path: str | Path) -> None:
-        """Write the model to a `.sslsop` file; `load_model` reads it back."""
+    def save(self, path: str | Path, features: Features | None = None) -> None:
+        """Write the model to a `.sslsop` file; `load_model` reads it back.
+
+        With the fitted pipeline that made X, the loaded model also predicts from raw inputs.
+        """
         from .modelfile import save_model
 
-        save_model(self, path)
+        save_model(self, path, features or self.features_)
+
+    def predict_inputs(self, inputs: Any) -> Any:
+        """Outputs of raw inputs (images, sentences, table rows), for a model saved with its features."""
+        if self.features_ is None:
+            raise ValueError("This model was saved without features; call predict with rows of X.")
+        return self.predict(self.features_.transform(inputs))
 
     # --- the door ------------------------------------------------------------------------------------
 

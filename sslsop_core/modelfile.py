@@ -18,6 +18,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from .engine import ChainEngine, engine_for
+from .features import Features, from_state
 from .inputs import Inputs
 from .kernels import Kernel
 from .labelsets import LabelSets
@@ -31,10 +32,10 @@ from .ssvm import Weights
 VERSION = 1
 
 
-def save_model(model: SSLSOP, path: str | Path) -> None:
+def save_model(model: SSLSOP, path: str | Path, features: Features | None = None) -> None:
     """Write the model; an existing file is replaced only once the new one is complete."""
     path = Path(path)
-    data = dump_model(model)
+    data = dump_model(model, features)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:
@@ -47,8 +48,8 @@ def save_model(model: SSLSOP, path: str | Path) -> None:
         raise
 
 
-def dump_model(model: SSLSOP) -> bytes:
-    """The bytes of a model file."""
+def dump_model(model: SSLSOP, features: Features | None = None) -> bytes:
+    """The bytes of a model file; with fitted `features` the model predicts from raw inputs."""
     engine = model._engine
     shared, kernel = model._shared, engine.kernel
     parameters = model.get_params(deep=False)
@@ -84,6 +85,9 @@ def dump_model(model: SSLSOP) -> bytes:
         tensors |= {"shared.W": shared.weights.W, "shared.T": shared.weights.T}
         if shared.support is not None and shared.whiten is not None:
             tensors |= _pack_rows("support", shared.support.rows) | {"shared.whiten": shared.whiten}
+    if features is not None:
+        header["features"], arrays = features.to_state()
+        tensors |= {f"features.{name}": array for name, array in arrays.items()}
     metadata = {"format": "sslsop", "version": str(VERSION), "model": json.dumps(header)}
     return save({name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}, metadata)
 
@@ -134,6 +138,10 @@ class _Tensors:
 
     def __contains__(self, name: str) -> bool:
         return name in self._tensors
+
+    def named(self, prefix: str) -> dict[str, np.ndarray]:
+        """Tensors whose names begin with the prefix, without it; unchecked."""
+        return {name[len(prefix) :]: t for name, t in self._tensors.items() if name.startswith(prefix)}
 
     def numbers(self, name: str, *shape: int | None) -> np.ndarray:
         tensor = self._shaped(name, shape)
@@ -236,6 +244,8 @@ def _restore(header: dict[str, Any], tensors: _Tensors) -> SSLSOP:
     if isinstance(engine, ChainEngine):
         engine.T = np.ascontiguousarray(tensors.numbers("transitions", n, q, q), dtype=engine.dtype)
     model._engine = engine
+    if "features" in header:
+        model.features_ = from_state(header["features"], tensors.named("features."))
     return model
 
 

@@ -205,7 +205,10 @@ class ListedSpace(OutputSpace):
         return codes if below else np.full_like(codes, -1)
 
     def losses(self, codes: np.ndarray, others: np.ndarray, starts: np.ndarray) -> np.ndarray:
-        return (codes != others).astype(float) if self.zero_one else self.loss_matrix[codes, others]
+        if self.zero_one:
+            return (codes != others).astype(float)
+        # A point without an output pays the most.
+        return np.where(others >= 0, self.loss_matrix[codes, others], self.loss_matrix.max())
 
     def dim(self, d: int) -> int:
         return d * self.embedding.shape[1]

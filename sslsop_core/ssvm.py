@@ -60,7 +60,8 @@ def fit_weights(
     rows, starts : tokens of the inputs and where each input begins.
     codes : their outputs, in the space's layout.
     costs : c_i, by default 1/n each.
-    taus : decreasing smoothings, each solved from the solution of the one before.
+    taus : decreasing smoothings, each solved from the solution of the one before; from a `start` only the
+        last.
     margin : whether Delta takes part; without it and with taus=(1,) this is a random field.
     """
     n, d = len(starts) - 1, rows.shape[1]
@@ -80,7 +81,7 @@ def fit_weights(
     options = {"maxiter": max_iter}
     # Many short products: waking BLAS threads for each costs more than it saves (40 times on a busy machine).
     with threadpool_limits(1, user_api="blas"):
-        for tau in taus:
+        for tau in taus if start is None else taus[-1:]:
             w = minimize(value_and_gradient, w, (tau,), "L-BFGS-B", jac=True, options=options).x
     return Weights(w[: d * p].reshape(d, p), w[d * p :].reshape(q, q) if with_T else np.zeros((q, q)))
 

@@ -2,6 +2,7 @@
 
 import importlib.util
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -27,8 +28,10 @@ from sslsop_core.baselines import (
 )
 from sslsop_core.baselines.generative import FAMILIES, count, estimate, indicators, suitable_family
 from sslsop_core.baselines.hybrid import _log_loss
-from sslsop_core.baselines.output_steps import step_for
+from sslsop_core.baselines.output_steps import share_matrix, step_for
+from sslsop_core.inference import code_scores
 from sslsop_core.inputs import single_rows, token_rows
+from sslsop_core.ssvm import smoothed_hinge
 
 from . import problems
 
@@ -271,6 +274,31 @@ def test_the_linear_laplacian_method_is_the_same_in_features_and_in_kernels(monk
     np.testing.assert_allclose(wide.decision_function(padded), narrow.decision_function(problem.X), atol=2e-2)
 
 
+def test_the_laplacian_method_is_at_the_minimum_of_its_objective():
+    problem = datasets.load("blobs", n=60, d=5, overlap=4.0)
+    y = problem.hide(0.4)
+    model = LaplacianSSVM(problem.space, gamma=30.0, lam=0.01).fit(problem.X, y)
+    X, W = model._coordinates(model._inputs), model.weights_.W
+    L, _ = model._laplacian(problem.X)
+    M = X.T @ (L @ X)
+    A = np.eye(6) + 30.0 * 6 / np.trace(M) * M
+    own, train = X[model._labeled], model._train
+    # The norm is divided by the shrinkage of the features, which keeps lambda comparable.
+    shrinkage = np.mean(np.sum(own**2, axis=1)) / np.mean(np.sum(own * np.linalg.solve(A, own.T).T, axis=1))
+    costs = np.full(len(own), 1 / len(own))
+
+    def objective(W):
+        value, _, _ = smoothed_hinge(
+            problem.space, own @ W, model.weights_.T, train.starts, train.codes, costs, 0.1, True
+        )
+        return 0.01 / 2 * np.sum(W * (A @ W)) / shrinkage + value
+
+    assert objective(W) == pytest.approx(model.history_[-1].objective)
+    rng = np.random.default_rng(0)
+    others = [1.05 * W, 0.95 * W, *(W + 0.05 * rng.normal(size=W.shape) for _ in range(10))]
+    assert objective(W) < min(map(objective, others))
+
+
 def test_a_part_of_the_unlabelled_points_serves_the_kernel(monkeypatch):
     monkeypatch.setattr(laplacian, "MOST_PARTS", 100)
     problem = datasets.load("moons", n=300)
@@ -390,6 +418,69 @@ def test_gaussian_emissions_without_shrinkage_are_those_of_naive_bayes():
     theirs = GaussianNB().fit(X, codes)
     reference = theirs._joint_log_likelihood(X)
     np.testing.assert_allclose(ours - ours[:, :1], reference - reference[:, :1], atol=2e-2)
+
+
+@pytest.mark.parametrize("kind", ["classes", "sequences-01", "sets-01"])
+def test_generative_scores_are_the_logarithm_of_the_joint_probability(kind):
+    rng = np.random.default_rng(2)
+    twin = problems.make(kind, rng, n=30)
+    inputs = (token_rows if kind.startswith("seq") else single_rows)(twin.X)
+    space, starts, X = twin.space, inputs.starts, (inputs.rows > 0).astype(float)
+    codes = space.encode(twin.truth, starts)
+    emission = FAMILIES["bernoulli"](X, seed=0)
+    counts = count(space, [X], starts, *indicators(space, codes, starts))
+    ((S, T),) = estimate(space, [emission], counts, 0.5).potentials([X], starts)
+
+    def bernoulli(x, chosen):
+        theta = (X[chosen].sum(axis=0) + 0.5) / (chosen.sum() + 1.0)
+        return np.sum(np.where(x > 0, np.log(theta), np.log(1 - theta)))
+
+    def literal(i, y):
+        tags, rows = space.encode([y]).ravel(), X[starts[i] : starts[i + 1]]
+        if kind == "sets-01":
+            return sum(
+                np.log((codes[:, j] == tag).sum() + 1) + bernoulli(rows[0], codes[:, j] == tag)
+                for j, tag in enumerate(tags)
+            )
+        value = sum(bernoulli(x, codes == tag) for x, tag in zip(rows, tags, strict=True))
+        value += np.log((codes[starts[:-1]] == tags[0]).sum() + 1)
+        own = np.repeat(np.arange(len(inputs)), np.diff(starts))
+        for a, b in pairwise(tags):
+            inside = own[1:] == own[:-1]
+            moves = [((codes[:-1] == a) & (codes[1:] == c) & inside).sum() + 1 for c in range(len(space))]
+            value += np.log(moves[b] / sum(moves))
+        return value
+
+    for i in range(5):
+        outputs = twin.outputs_of(twin.X[i])
+        rows, begins = S[starts[i] : starts[i + 1]], np.array([0, starts[i + 1] - starts[i]])
+        ours = [code_scores(space, rows, T, begins, space.encode([y], begins))[0] for y in outputs]
+        expected = np.array([literal(i, y) for y in outputs])
+        np.testing.assert_allclose(ours - ours[0], expected - expected[0], atol=1e-9)
+
+
+def test_em_counts_labelled_and_unlabelled_points():
+    problem = datasets.load("blobs", n=90, classes=3)
+    model = HybridCRF(problem.space, lam=0.01, exponents=(1.0, 1.0)).fit(problem.X, problem.hide(0.3))
+    assert np.sum(np.exp(model._generative.prior) - 1) == pytest.approx(90)
+
+
+def test_propagation_carries_given_outputs_along_the_graph():
+    problem = datasets.load("gaussian_tree", n=45, overlap=1.5)
+    y = problem.hide(per_class=2)
+    model = ManifoldSSVM(problem.space, k=4, lam=0.01, init="propagation").fit(problem.X, y)
+    neighbors, share = model._table(problem.X)
+    given_codes = problem.space.encode(y)
+    labeled = given_codes >= 0
+    F = np.tile(np.eye(9)[given_codes[labeled]].mean(axis=0), (45, 1))
+    for _ in range(50):
+        F = np.array(
+            [np.eye(9)[given_codes[i]] if labeled[i] else share[i] @ F[neighbors[i]] for i in range(45)]
+        )
+    F[labeled] = np.eye(9)[given_codes[labeled]]
+    expected = (F @ problem.space.loss_matrix).argmin(axis=1)
+    found = model._propagate(share_matrix(neighbors, share), np.flatnonzero(labeled))
+    assert found.tolist() == expected.tolist()
 
 
 def test_values_suggest_their_family():

@@ -12,7 +12,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from safetensors.numpy import load, save
 
-from sslsop_core import SSLSOP, Classes, load_model
+from sslsop_core import SSLSOP, Classes, datasets, load_model
+from sslsop_core.datasets.problem import take
 from sslsop_core.modelfile import dump_model
 
 from .problems import KINDS, make
@@ -58,6 +59,25 @@ def test_sparse_float32_and_partly_given_models_round_trip():
     given = [twin.truth[0]] + [twin.partly(rng, y) for y in twin.truth[1:]]
     model = SSLSOP(twin.space, k=4).fit(twin.X, given)
     assert np.array_equal(load_model(dump_model(model))._given, model._given)
+
+
+@pytest.mark.parametrize("name", ["digits", "cora", "ocr"])
+def test_a_model_saved_with_its_features_predicts_from_raw_inputs(name, tmp_path):
+    problem = datasets.load(name)
+    rows = np.arange(0, len(problem), 10)
+    train, test = rows[:-8], rows[-8:]
+    features = problem.fit_features(train)
+    X = features.transform(take(problem.inputs, train))
+    model = SSLSOP(problem.space, k=5, max_iter=3, init="spread", metric=problem.metric)
+    model.fit(X, [problem.y[i] for i in train])
+    model.save(tmp_path / "raw.sslsop", features)
+    loaded = load_model(tmp_path / "raw.sslsop")
+    raw = take(problem.inputs, test)
+    assert list(loaded.predict_inputs(raw)) == list(model.predict(features.transform(raw)))
+    loaded.save(tmp_path / "again.sslsop")
+    assert list(load_model(tmp_path / "again.sslsop").predict_inputs(raw)) == list(loaded.predict_inputs(raw))
+    with pytest.raises(ValueError, match="without features"):
+        model.predict_inputs(raw)
 
 
 def test_another_process_predicts_the_same_to_the_bit(tmp_path):

@@ -1,5 +1,6 @@
 """Promises about the project itself."""
 
+import os
 import re
 import subprocess
 import sys
@@ -20,3 +21,17 @@ def test_no_code_that_runs_what_somebody_else_wrote():
     sources = [p for p in ROOT.rglob("*.py") if "tests" not in p.parts and ".venv" not in p.parts]
     assert sources
     assert [str(p) for p in sources if forbidden.search(p.read_text(encoding="utf-8"))] == []
+
+
+def test_the_example_of_the_readme_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.S)
+    assert blocks
+    for block in blocks:
+        subprocess.run(
+            [sys.executable, "-c", block],
+            cwd=tmp_path,
+            check=True,
+            env=os.environ | {"PYTHONPATH": str(ROOT)},
+        )
+    assert (tmp_path / "cora.sslsop").stat().st_size > 0

@@ -204,3 +204,9 @@ def test_spaces_compare_by_content():
     assert Classes(["a"]) != Classes(["b"])
     assert Sequences(["a"]) != Sequences(["a"], loss="hamming")
     assert hash(TreeLeaves(TREE)) == hash(TreeLeaves(dict(TREE)))
+
+
+def test_a_point_without_an_output_pays_the_most():
+    space = TreeLeaves({"cat": "pet", "dog": "pet", "pet": "thing", "car": "thing"})
+    true, predicted = space.encode(["cat", "car", "cat"]), space.encode([None, None, "dog"])
+    assert space.losses(true, predicted, np.arange(4)).tolist() == [2.0, 2.0, 1.0]
