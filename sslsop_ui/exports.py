@@ -84,6 +84,7 @@ def script(run: Run) -> str:
     options = "".join(
         f"    {name}={value!r},\n" for name, value in (parameters | {"max_iter": stops[0]}).items()
     )
+    features = ", problem.fitted" if run.problem.features is not None else ""
     what = f"{run.problem.name}, {n_labeled} of {len(run.problem)} outputs given"
     return f'''"""{what}: a run of SSLSOP Lab, repeated."""
 
@@ -99,7 +100,7 @@ model = SSLSOP(
 model.fit(problem.X, y)
 {_by_hand(run, stops)}
 print(f"{{model.n_iter_}} iterations, objective {{model.history_[-1].objective:.6g}}")
-model.save("{run.problem.name}.sslsop")
+model.save("{run.problem.name}.sslsop"{features})
 with open("outputs.csv", "w", newline="", encoding="utf-8") as file:
     csv.writer(file).writerows(enumerate(model.outputs_))
 '''

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from PIL import Image, UnidentifiedImageError
 
-from sslsop_core.datasets import Problem
+from sslsop_core.features import Features
 
 MOST_ROWS = 20_000
 MOST_PIXELS = 20_000_000
@@ -74,16 +74,16 @@ def grey_images(files: list[bytes], shape: tuple[int, int]) -> np.ndarray:
     return np.stack(images)
 
 
-def sentences(text: str, like: Any) -> list[tuple[Any, ...]]:
-    """One sentence per line, tokens between spaces, in the form of the training inputs."""
+def sentences(text: str, like: Any = None) -> list[tuple[Any, ...]]:
+    """One sentence per line, tokens between spaces, in the form of the training inputs if they are known."""
     lines = [line.split() for line in text.splitlines() if line.strip()]
     if not lines:
         raise ValueError("write at least one sentence.")
-    bare = isinstance(like[0][0], str)
+    bare = like is None or isinstance(like[0][0], str)
     width = 1 if bare else len(like[0][0])
     return [tuple(word if bare else (word,) + ("",) * (width - 1) for word in line) for line in lines]
 
 
-def as_features(problem: Problem, inputs: Any) -> Any:
+def as_features(features: Features | None, inputs: Any) -> Any:
     """Rows of X for raw inputs, by the pipeline that made the training rows."""
-    return inputs if problem.features is None else problem.fitted.transform(inputs)
+    return inputs if features is None else features.transform(inputs)

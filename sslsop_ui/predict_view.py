@@ -11,6 +11,8 @@ import pandas as pd
 import streamlit as st
 
 from sslsop_core import SSLSOP, LabelSets, Sequences, load_model
+from sslsop_core.datasets import Problem
+from sslsop_core.features import Features
 from sslsop_core.modelfile import dump_model
 
 from . import exports, figures, new_rows, state
@@ -22,6 +24,7 @@ from .symbols import text_of
 from .texts import plain
 
 FORM_COLUMNS = 100
+RAW = {"standardise": "table", "tokens": "sentences"}  # features whose raw inputs can be asked for
 
 
 def _nothing_yet(what: str) -> None:
@@ -47,7 +50,9 @@ def export(run: Run | None) -> None:
 def _files(run: Run) -> None:
     name, drawn = run.problem.name, map_of(run, state.maps())
     st.subheader("Model", anchor=False)
-    _download("Model file (.sslsop)", lambda: dump_model(run.model), f"{name}.sslsop", primary=True)
+    _download(
+        "Model file (.sslsop)", lambda: dump_model(run.model, _features(run)), f"{name}.sslsop", primary=True
+    )
     st.caption("Safetensors: it cannot run code. `load_model` reads it, and so does the Predict tab.")
     st.subheader("Outputs", anchor=False)
     with st.container(horizontal=True):
@@ -102,12 +107,16 @@ def _repeat(run: Run) -> None:
 # --- predict -----------------------------------------------------------------------------------------
 
 
+def _features(run: Run) -> Features | None:
+    return None if run.problem.features is None else run.problem.fitted
+
+
 def predict(run: Run | None) -> None:
     ready = run is not None and bool(run.turns) and not run.active
     options = ["This run", "A model file"] if ready else ["A model file"]
     where = st.segmented_control("Model", options, default=options[0], required=True, key="model from")
     if where == "This run" and run is not None:
-        _predict_raw(run)
+        _ask(run.model, _features(run), kind_of_input(run.problem), run.problem)
         return
     model = _loaded()
     if model is not None:
@@ -116,7 +125,8 @@ def predict(run: Run | None) -> None:
             f"{len(model.graph_.neighbors):,} points, {model.n_features_in_:,} features.",
             icon=":material/check_circle:",
         )
-        _predict_rows(model)
+        kind = RAW.get(model.features_.tag, "rows") if model.features_ is not None else "rows"
+        _ask(model, model.features_, kind, None)
 
 
 def _loaded() -> SSLSOP | None:
@@ -133,55 +143,48 @@ def _loaded() -> SSLSOP | None:
     return st.session_state["loaded"]
 
 
-def _predict_raw(run: Run) -> None:
-    """New inputs in the form of the training inputs."""
-    problem, kind = run.problem, kind_of_input(run.problem)
-    if kind == "images":
+def _ask(model: SSLSOP, features: Features | None, kind: str, problem: Problem | None) -> None:
+    """New inputs as a person has them, where the model comes with what turns them into features."""
+    if kind == "images" and problem is not None:
         files = st.file_uploader("Images", ["png", "jpg", "jpeg"], accept_multiple_files=True)
         if files:
-            shape = problem.inputs.shape[1:]
-            _answer(
-                run.model,
-                lambda: new_rows.as_features(
-                    problem, new_rows.grey_images([file.getvalue() for file in files], shape)
-                ),
-            )
+            data, shape = [file.getvalue() for file in files], problem.inputs.shape[1:]
+            _answer(model, lambda: new_rows.as_features(features, new_rows.grey_images(data, shape)))
     elif kind == "sentences":
         text = st.text_area("Sentences, one per line, tokens between spaces")
+        like = None if problem is None else problem.inputs
         if text.strip():
-            _answer(
-                run.model, lambda: new_rows.as_features(problem, new_rows.sentences(text, problem.inputs))
-            )
+            _answer(model, lambda: new_rows.as_features(features, new_rows.sentences(text, like)))
     elif kind == "table":
-        raw = problem.features is not None
-        example = problem.inputs[:1] if raw else None if isinstance(problem.X, list) else problem.X[:1]
-        _predict_rows(run.model, lambda rows: new_rows.as_features(problem, rows), example)
+        _ask_rows(model, features, None if problem is None else _first_row(problem))
         return
-    st.caption("Or rows of features, as the model itself sees them:")
-    _predict_rows(run.model)
+    st.caption("Rows of features, as the model itself sees them:")
+    _ask_rows(model, None, None)
 
 
-def _predict_rows(
-    model: SSLSOP, prepare: Callable[[Any], Any] = lambda rows: rows, example: Any = None
-) -> None:
-    """Rows from a file or a small form."""
+def _first_row(problem: Problem) -> np.ndarray | None:
+    rows = problem.inputs if problem.inputs is not None else problem.X
+    return None if isinstance(rows, list) else np.asarray(rows[:1], dtype=float)
+
+
+def _ask_rows(model: SSLSOP, features: Features | None, example: np.ndarray | None) -> None:
+    """Rows of numbers from a file or a small form."""
     d, blocks = model.n_features_in_, isinstance(model.space_, Sequences)
-    file = st.file_uploader(
-        f"CSV with {d:,} numbers a row" + (", an empty line between sequences" if blocks else ""),
-        ["csv", "txt"],
-        key="rows",
-    )
+    label = f"CSV with {d:,} numbers a row" + (", an empty line between sequences" if blocks else "")
+    file = st.file_uploader(label, ["csv", "txt"], key="rows")
     if file is not None:
-        _answer(model, lambda: prepare(new_rows.rows_of_csv(file.getvalue(), d, blocks)))
-    elif d <= FORM_COLUMNS and not blocks:
-        start = np.zeros((1, d)) if example is None else np.asarray(example, dtype=float)
-        table = pd.DataFrame(start, columns=[f"x{j + 1}" for j in range(d)])
-        st.caption(
-            "Or type them here" + ("." if example is None else "; the first row is the first training point.")
+        _answer(
+            model, lambda: new_rows.as_features(features, new_rows.rows_of_csv(file.getvalue(), d, blocks))
         )
+    elif d <= FORM_COLUMNS and not blocks:
+        start = np.zeros((1, d)) if example is None else example
+        table = pd.DataFrame(start, columns=[f"x{j + 1}" for j in range(d)])
+        told = "." if example is None else "; the first row is the first training point."
+        st.caption(f"Or type them here{told}")
         edited = st.data_editor(table, num_rows="dynamic", hide_index=True, key="form")
-        if len(edited.dropna()):
-            _answer(model, lambda: prepare(edited.dropna().to_numpy(dtype=float)))
+        rows = edited.dropna().to_numpy(dtype=float)
+        if len(rows):
+            _answer(model, lambda: new_rows.as_features(features, rows))
 
 
 def _answer(model: SSLSOP, inputs: Callable[[], Any]) -> None:

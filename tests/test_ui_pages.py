@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from sslsop_core import datasets, load_model
+from sslsop_core import SSLSOP, datasets, load_model
 from sslsop_core.modelfile import dump_model
 from sslsop_ui import state, warmup
 from sslsop_ui.runs import Run
@@ -363,6 +363,21 @@ def test_a_model_file_predicts_rows():
     sound(app)
     expected = list(load_model(dump_model(model)).predict(run_of_rows(model)))
     assert app.dataframe[0].value["output"].tolist() == expected
+
+
+def test_a_model_file_with_its_features_predicts_sentences():
+    problem = datasets.read(EXAMPLES / "names.conll")
+    model = SSLSOP(problem.space, k=2, max_iter=2).fit(problem.X, problem.y)
+    app = open_page("predict")
+    app.file_uploader[0].upload("m.sslsop", dump_model(model, problem.fitted)).run()
+    sound(app).text_area[0].set_value("Ana lives in Paris").run()
+    sound(app)
+    assert len(app.dataframe[0].value["output"][0].split()) == 4
+
+
+def test_a_run_predicts_what_is_typed_into_the_form():
+    app = sound(trained().switch_page("pages/predict.py").run())
+    assert app.dataframe[-1].value["output"].tolist() == [run_of(app).outputs[0]]
 
 
 def run_of_rows(model):
