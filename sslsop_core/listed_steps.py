@@ -14,6 +14,41 @@ from .drawing import draw, pair_key
 
 
 @njit(nogil=True, cache=True)
+def _best_other(S, p, y):
+    """The best output but y for the pair p, the lowest of tied ones; y itself if there is no other."""
+    z, best = y, -np.inf
+    for other in range(S.shape[1]):
+        if S[p, other] > best and other != y:
+            z, best = other, S[p, other]
+    return z, best
+
+
+@njit(nogil=True, cache=True)
+def _attains_bound(S, p, y, losses):
+    """The output of highest score plus loss to y, the lowest of tied ones, and that sum."""
+    z, best = 0, -np.inf
+    for other in range(S.shape[1]):
+        if S[p, other] + losses[y, other] > best:
+            z, best = other, S[p, other] + losses[y, other]
+    return z, best
+
+
+@njit(nogil=True, cache=True)
+def _draw_tied(y, q, losses, zero_one, seed, key):
+    """At w = 0 any output with the largest loss to y attains the bound: draw one, each with equal chance."""
+    z, most, ties = y, -np.inf, 0
+    for other in range(q):
+        loss = 1.0 * (other != y) if zero_one else losses[y, other]
+        if loss > most:
+            z, most, ties = other, loss, 1
+        elif loss == most:
+            ties += 1
+            if draw(seed, key, ties, ties) == 0:
+                z = other
+    return z, most
+
+
+@njit(nogil=True, cache=True)
 def upper_bounds(lo, hi, S, fresh, neighbors, share, Y, losses, zero_one, seed, keys, Z, known, value):
     """z (eq. 7), the known share and the mean bound (eq. 6) of neighborhoods lo..hi."""
     k, q = neighbors.shape[1], S.shape[1]
@@ -22,21 +57,20 @@ def upper_bounds(lo, hi, S, fresh, neighbors, share, Y, losses, zero_one, seed, 
         value[i] = 0.0
         for r in range(k):
             p = i * k + r
-            y = Y[neighbors[i, r]]
+            j = neighbors[i, r]
+            y = Y[j]
             if y < 0:
                 Z[p] = -1
                 continue
-            z, best, ties = 0, -np.inf, 0
-            for other in range(q):
-                loss = 1.0 * (other != y) if zero_one else losses[y, other]
-                augmented = S[p, other] + loss
-                if augmented > best:
-                    z, best, ties = other, augmented, 1
-                elif fresh[i] and augmented == best:
-                    # w = 0: every tied output is as good; keep each with equal chance.
-                    ties += 1
-                    if draw(seed, pair_key(keys[i], keys[neighbors[i, r]]), ties, ties) == 0:
-                        z = other
+            if fresh[i]:
+                z, best = _draw_tied(y, q, losses, zero_one, seed, pair_key(keys[i], keys[j]))
+            elif zero_one:
+                z, best = _best_other(S, p, y)
+                best += 1.0
+                if S[p, y] > best or (S[p, y] == best and y < z):
+                    z, best = y, S[p, y]
+            else:
+                z, best = _attains_bound(S, p, y, losses)
             Z[p] = z
             known[i] += share[i, r]
             value[i] += share[i, r] * (best - S[p, y])
