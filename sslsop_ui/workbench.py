@@ -215,4 +215,5 @@ def _preview() -> None:
         "neighborhood by neighborhood.",
         icon=":material/touch_app:",
     )
-    show_map("preview", *preview_parts(state.problem(), state.given(), state.maps(), state.problem_key()))
+    parts = preview_parts(state.problem(), state.given(), state.maps(), state.problem_key())
+    show_map("preview", *parts, around=340)
