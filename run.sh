@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Set up everything in .venv, then:  bash run.sh app   opens the app
-#                                    bash run.sh test  lints, type-checks and runs all tests
+#                                    bash run.sh test  lints, type-checks and runs all tests, also in a browser
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -12,6 +12,17 @@ python=${PYTHON:-python3}
 [ -x .venv/bin/python ] || "$python" -m venv .venv
 pip() { .venv/bin/python -m pip install --quiet --disable-pip-version-check "$@"; }
 
+# A Chromium for the browser tests, where one can be had; without it they say so and are skipped.
+browser() {
+    command -v chromium chromium-browser google-chrome >/dev/null && return
+    local sudo=""
+    [ "$(id -u)" = 0 ] || sudo="sudo -n"
+    if command -v apt-get >/dev/null && $sudo true 2>/dev/null; then
+        $sudo apt-get update -qq >/dev/null && $sudo apt-get install -y -qq chromium >/dev/null && return
+    fi
+    .venv/bin/playwright install chromium || echo "no browser could be installed; its tests will be skipped" >&2
+}
+
 case "${1:-}" in
 app)
     pip -r requirements.txt
@@ -22,6 +33,7 @@ test)
     .venv/bin/ruff check .
     .venv/bin/ruff format --check .
     .venv/bin/mypy
+    browser
     exec .venv/bin/python -m pytest
     ;;
 *)

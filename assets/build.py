@@ -105,6 +105,24 @@ def original_letters() -> tuple[np.ndarray, ...]:
     return pixels, labels, lengths, np.array([int(rows[i][5]) for i in firsts])
 
 
+def build_home() -> None:
+    """The finished run that the first page shows: 18 labelled digits, 20 iterations."""
+    from sslsop_core import SSLSOP, datasets
+
+    problem = datasets.load("digits")
+    y = problem.hide(labeled=0.01, seed=0)
+    model = SSLSOP(problem.space, k=8, max_iter=20).fit(problem.X, y)
+    given = problem.space.encode(y)
+    save(
+        "home.npz",
+        layout=problem.layout.astype(np.float16),
+        neighbors=model.graph_.neighbors.astype(np.uint16),
+        symbols=np.stack([given.astype(np.int8), *(turn.outputs for turn in model.history_)]),
+        truth=problem.space.encode(problem.y).astype(np.int8),
+        images=problem.inputs,
+    )
+
+
 def build_layouts() -> None:
     """UMAP of the default graph of every embedded set: 15 neighbors, the point itself among them."""
     from sslsop_core import datasets
@@ -115,22 +133,11 @@ def build_layouts() -> None:
 
 def layout(problem) -> np.ndarray:
     """Map coordinates, centred and scaled so that float16 keeps three digits."""
-    from sklearn.neighbors import NearestNeighbors
-    from umap import UMAP
+    from sslsop_core.layout import graph_map, one_row_each
+    from sslsop_core.neighbors import Search, build_graph
 
-    X, k = problem.X, 15
-    if problem.kind == "sequences":  # neighbors of whole sequences: sums of their tokens
-        X = np.stack([np.asarray(x.sum(axis=0)).ravel() for x in X])
-    dist, idx = NearestNeighbors(n_neighbors=k, metric=problem.metric, algorithm="brute").fit(X).kneighbors(X)
-    itself = np.arange(len(idx))
-    for i in np.flatnonzero(idx[:, 0] != itself):  # a duplicate may come before the point itself
-        j = np.flatnonzero(idx[i] == i)
-        idx[i, j[0] if len(j) else k - 1], idx[i, 0] = idx[i, 0], i
-        dist[i, 0] = 0.0
-    assert idx.shape == dist.shape == (len(problem), k)
-    knn = (idx.astype("i4"), dist.astype("f4"), None)
-    reducer = UMAP(n_neighbors=k, n_epochs=200, random_state=42, precomputed_knn=knn)
-    points = reducer.fit_transform(X)
+    search = Search(one_row_each(problem.X), problem.metric, "exact", None, 0)
+    points = graph_map(problem.X, build_graph(search, 15, include_self=True))
     points -= points.mean(axis=0)
     return (points / np.abs(points).max()).astype(np.float16)
 
@@ -158,7 +165,13 @@ def build_examples() -> None:
             packed.writestr(member, buffer.getvalue())
 
 
-BUILDERS = {"cora": build_cora, "ocr": build_ocr, "layouts": build_layouts, "examples": build_examples}
+BUILDERS = {
+    "cora": build_cora,
+    "ocr": build_ocr,
+    "layouts": build_layouts,
+    "home": build_home,
+    "examples": build_examples,
+}
 
 if __name__ == "__main__":
     for part in sys.argv[1:] or BUILDERS:

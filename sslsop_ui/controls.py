@@ -1,0 +1,170 @@
+"""The parameters of a run as widgets in the sidebar, each with what it does in plain words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from sslsop_core.datasets import Problem
+from sslsop_core.estimate import estimate, free_memory, require_fit
+
+from . import state
+from .settings import AS_DATA, MOST_TURNS
+
+C_VALUES = [0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3]
+ETA_VALUES: list[float | str] = ["auto", 0.1, 0.3, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0]
+WORDS = {
+    "exact": "Exact: never raises the objective",
+    "paper": "Paper: eq. 16 to the letter",
+    "spread": "Unknown until reached",
+    "nearest": "As the nearest labelled point",
+    "global": "From one predictor of the labelled points",
+    "random": "At random",
+    "heat": "Near neighbors count more",
+    "uniform": "All neighbors count alike (paper)",
+    "linear": "Linear",
+    "rbf": "Gaussian (RBF)",
+    "euclidean": "Euclidean",
+    "cosine": "Cosine",
+}
+
+
+def parameters(problem: Problem) -> None:
+    """k, C, eta and T; the rest behind a fold."""
+    st.subheader("Algorithm", anchor=False)
+    most = max(3, min(100, len(problem)))
+    if state.settings().k > most:
+        state.change(k=most)
+    st.slider(
+        "Neighborhood size k",
+        2,
+        most,
+        key=state.key_of("k"),
+        persist_state="session",
+        help="How many nearest points share one local predictor. Small: sharp borders, slow spread, "
+        "perhaps unreached points. Large: smooth, but neighborhoods reach across borders.",
+    )
+    st.select_slider(
+        "Simplicity C",
+        _with(C_VALUES, "C"),
+        key=state.key_of("C"),
+        persist_state="session",
+        help="Weight of |w|². **Larger means simpler predictors: the opposite of C in most SVM libraries.**",
+    )
+    st.select_slider(
+        "Step size eta",
+        _with(ETA_VALUES, "eta"),
+        key=state.key_of("eta"),
+        persist_state="session",
+        help="How far each predictor moves in one iteration. Around 5 to 20 suits most data; with the "
+        "paper's output step a small one lets outputs flip for ever. auto is 1 / (C t).",
+    )
+    st.slider(
+        "Iterations T",
+        1,
+        MOST_TURNS // 5,
+        key=state.key_of("max_iter"),
+        persist_state="session",
+        help="At most so many; training ends earlier when nothing moves any more.",
+    )
+    with st.expander("Advanced", icon=":material/tune:"):
+        _advanced(problem)
+
+
+def _advanced(problem: Problem) -> None:
+    _choice(
+        "Output step",
+        "output_step",
+        ["exact", "paper"],
+        "How a missing output is chosen. Exact minimises the objective itself; the paper's step holds "
+        "the violating outputs z fixed, and may flip for ever when eta is small.",
+    )
+    _choice(
+        "Start of missing outputs",
+        "init",
+        ["spread", "nearest", "global", "random"],
+        "Unknown until reached lets you watch outputs spread. One predictor of the labelled points is a "
+        "good start when many are labelled.",
+    )
+    own = f"As suits the data ({problem.metric})"
+    _choice(
+        "Metric",
+        "metric",
+        [AS_DATA, "euclidean", "cosine"],
+        "The distance that decides who is a neighbor.",
+        {AS_DATA: own},
+    )
+    _choice(
+        "Weights of neighbors",
+        "weights",
+        ["heat", "uniform"],
+        "How much a neighbor counts inside a neighborhood.",
+    )
+    _choice("Kernel", "kernel", ["linear", "rbf"], "Linear predictors, or smooth curved ones.")
+    st.toggle(
+        "Intercept",
+        key=state.key_of("intercept"),
+        persist_state="session",
+        help="Gives every predictor a constant term, so that its border need not pass through 0.",
+    )
+    st.toggle(
+        "Pull towards the start",
+        key=state.key_of("anchor"),
+        persist_state="session",
+        help="With the start from one predictor: pull towards it, not towards zero. Keeps rare outputs "
+        "alive in sequences.",
+    )
+    st.number_input(
+        "Seed",
+        0,
+        10_000,
+        key=state.key_of("random_state"),
+        persist_state="session",
+        help="Of the few random draws; the same seed gives the same run.",
+    )
+    st.button("Reset all parameters", on_click=state.reset, icon=":material/restart_alt:", width="stretch")
+
+
+def _choice(
+    label: str, name: str, options: list[str], help: str, words: dict[str, str] | None = None
+) -> None:
+    named = WORDS | (words or {})
+    st.selectbox(
+        label,
+        options,
+        key=state.key_of(name),
+        format_func=named.__getitem__,
+        help=help,
+        persist_state="session",
+    )
+
+
+def _with(values: list[Any], name: str) -> list[Any]:
+    """The steps of a slider, and the present value if a link asked for another one."""
+    now = getattr(state.settings(), name)
+    if now in values:
+        return values
+    numbers = sorted([*(v for v in values if v != "auto"), now])
+    return [*(v for v in values if v == "auto"), *numbers]
+
+
+def cost(problem: Problem) -> bool:
+    """Say what the run will take; False if it cannot fit."""
+    now = state.settings()
+    expected = estimate(problem.space, problem.X, now.k)
+    try:
+        require_fit(expected, free_memory())
+    except ValueError as error:
+        st.error(str(error), icon=":material/memory:")
+        return False
+    st.caption(
+        f":material/schedule: about {_duration(expected.seconds(now.max_iter))} · "
+        f":material/memory: {max(expected.memory, 2**20) / 2**20:,.0f} MiB",
+        help="An estimate, good to a factor of about three. The first run after a start also compiles.",
+    )
+    return True
+
+
+def _duration(seconds: float) -> str:
+    return "a second" if seconds < 1.5 else f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"

@@ -1,0 +1,66 @@
+"""What every page starts with: title, logo, sidebar, and the run that this visitor is in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from . import warmup
+from .texts import plain
+
+HERE = Path(__file__).resolve().parent.parent
+ASSETS = HERE / "assets"
+PAGES = {
+    "Experiment": (
+        ("app.py", "Home", ":material/home:"),
+        ("pages/data.py", "Data", ":material/database:"),
+        ("pages/train.py", "Train", ":material/hub:"),
+        ("pages/predict.py", "Predict & export", ":material/download:"),
+    ),
+    "Study": (
+        ("pages/compare.py", "Compare", ":material/bar_chart:"),
+        ("pages/sensitivity.py", "Sensitivity", ":material/tune:"),
+        ("pages/learn.py", "Learn", ":material/school:"),
+    ),
+}
+
+
+def open_page(title: str, *, sidebar: str = "expanded") -> None:
+    """Set up the page; the first call of every page."""
+    st.set_page_config(
+        page_title=f"{title} · SSLSOP Lab",
+        page_icon=str(ASSETS / "favicon.png"),
+        layout="wide",
+        initial_sidebar_state=sidebar,  # type: ignore[arg-type]
+    )
+    st.logo(str(ASSETS / "logo.svg"), size="large")
+    with st.sidebar:
+        for section, pages in PAGES.items():
+            st.caption(section)
+            for path, label, icon in pages:
+                if (HERE / path).exists():
+                    st.page_link(path, label=label, icon=icon, width="stretch")
+    _warm_up_once()
+    if "run" in st.session_state or "run" in st.query_params:
+        _status(title)
+
+
+@st.cache_resource(show_spinner=False)
+def _warm_up_once() -> None:
+    warmup.start()
+
+
+def _status(page: str) -> None:
+    """How the run goes, on the pages that do not show it; looking keeps it from being given up."""
+    from . import state  # slow to import: only when there is a run
+
+    def show() -> None:
+        run = state.run()
+        if run is not None and run.active and page != "Train":
+            told = f"Training {plain(run.problem.name)}: {run.n_iter} / {run.target}"
+            st.progress(min(1.0, run.n_iter / max(run.target, 1)), told)
+
+    with st.sidebar:
+        run = state.run()
+        st.fragment(show, run_every=1.0 if run is not None and run.active else None)()

@@ -1,0 +1,89 @@
+"""New inputs for a trained model: from a file of rows, from images, from sentences."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from PIL import Image, UnidentifiedImageError
+
+from sslsop_core.features import Features
+
+MOST_ROWS = 20_000
+MOST_PIXELS = 20_000_000
+
+
+def rows_of_csv(data: bytes, d: int, blocks: bool) -> Any:
+    """Rows of d numbers; for sequences, blocks of rows with an empty line between them.
+
+    A first line of names is left out.
+    """
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError("the file must be text in UTF-8. Save it as CSV.") from error
+    if not text.strip():
+        raise ValueError("the file is empty. It must hold a row of numbers per input.")
+    if blocks:
+        parts = text.replace("\r\n", "\n").strip().split("\n\n")
+        return [_numbers(part, d) for part in parts]
+    return _numbers(text, d)
+
+
+def _numbers(text: str, d: int) -> np.ndarray:
+    first = text.lstrip().partition("\n")[0]
+    head = 0 if any(not _is_number(cell) for cell in first.split(",")) else None
+    try:
+        table = pd.read_csv(io.StringIO(text), header=head, nrows=MOST_ROWS + 1)
+        rows = table.to_numpy(dtype=float)
+    except (ValueError, pd.errors.ParserError) as error:
+        raise ValueError(f"the file must hold numbers only, separated by commas: {error}") from error
+    if rows.shape[1] != d:
+        raise ValueError(
+            f"each row must have {d} numbers, as in training; the file has {rows.shape[1]} columns."
+        )
+    if len(rows) > MOST_ROWS:
+        raise ValueError(f"the file must have at most {MOST_ROWS:,} rows. Split it.")
+    return rows
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def grey_images(files: list[bytes], shape: tuple[int, int]) -> np.ndarray:
+    """Images as grey ones of the size that the model was trained on."""
+    height, width = shape
+    images = []
+    for number, data in enumerate(files, start=1):
+        try:
+            with Image.open(io.BytesIO(data)) as image:
+                if image.width * image.height > MOST_PIXELS:
+                    raise ValueError(
+                        f"image {number} must have at most {MOST_PIXELS:,} pixels. Make it smaller."
+                    )
+                images.append(np.asarray(image.convert("L").resize((width, height)), dtype=np.uint8))
+        except (UnidentifiedImageError, OSError) as error:
+            raise ValueError(f"image {number} cannot be read. Use PNG or JPEG.") from error
+    return np.stack(images)
+
+
+def sentences(text: str, like: Any = None) -> list[tuple[Any, ...]]:
+    """One sentence per line, tokens between spaces, in the form of the training inputs if they are known."""
+    lines = [line.split() for line in text.splitlines() if line.strip()]
+    if not lines:
+        raise ValueError("write at least one sentence.")
+    bare = like is None or isinstance(like[0][0], str)
+    width = 1 if bare else len(like[0][0])
+    return [tuple(word if bare else (word,) + ("",) * (width - 1) for word in line) for line in lines]
+
+
+def as_features(features: Features | None, inputs: Any) -> Any:
+    """Rows of X for raw inputs, by the pipeline that made the training rows."""
+    return inputs if features is None else features.transform(inputs)

@@ -1,0 +1,153 @@
+"""What one visitor has set and is doing, and what all visitors share."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, fields
+from typing import Any
+
+import streamlit as st
+
+from sslsop_core import datasets
+from sslsop_core.datasets import Problem
+
+from .maps import Maps
+from .runs import Registry, Run
+from .settings import UPLOAD, Settings, from_query
+from .texts import plain
+
+NAMES = frozenset(record.name for record in datasets.available())
+
+
+# --- shared by all visitors --------------------------------------------------------------------------
+
+
+@st.cache_resource(show_spinner=False)
+def registry() -> Registry:
+    found = Registry()
+    found.reap_forever()
+    return found
+
+
+@st.cache_resource(show_spinner=False)
+def maps() -> Maps:
+    return Maps()
+
+
+@st.cache_resource(max_entries=12, show_spinner="Loading the data ...")
+def load_problem(name: str, knobs: tuple[tuple[str, Any], ...]) -> Problem:
+    return datasets.load(name, **dict(knobs))
+
+
+# --- settings ----------------------------------------------------------------------------------------
+
+
+def key_of(name: str) -> str:
+    """The session key of a setting: also the key of its widget, which keeps it across pages."""
+    return f"set_{name}"
+
+
+def prepare() -> None:
+    """On the first page of a session, take the run or the settings of the URL, else the defaults."""
+    if key_of("data") in st.session_state:
+        return
+    found = registry().get(st.query_params.get("run"))
+    if found is None:
+        apply(from_query(st.query_params, NAMES))
+        return
+    st.session_state["run"] = found.id
+    apply(found.settings)
+    if found.settings.data == UPLOAD:
+        st.session_state["upload"], st.session_state["upload_source"] = found.problem, found.source
+
+
+def apply(settings: Settings) -> None:
+    for name, value in asdict(settings).items():
+        st.session_state[key_of(name)] = value
+
+
+def settings() -> Settings:
+    prepare()
+    return Settings(**{field.name: st.session_state[key_of(field.name)] for field in fields(Settings)})
+
+
+def change(**values: Any) -> None:
+    """Set some of the settings, before their widgets are drawn."""
+    for name, value in values.items():
+        st.session_state[key_of(name)] = value
+
+
+def reset() -> None:
+    """All parameters as they were at first; the data stay."""
+    now = settings()
+    apply(Settings(data=now.data, knobs=now.knobs, labeled=now.labeled, data_seed=now.data_seed))
+
+
+# --- data --------------------------------------------------------------------------------------------
+
+
+def problem() -> Problem:
+    """The problem that is chosen now."""
+    now = settings()
+    if now.data == UPLOAD:
+        return st.session_state["upload"]
+    return load_problem(now.data, now.knobs)
+
+
+def problem_key() -> Any:
+    """What tells problems apart where maps are kept."""
+    now = settings()
+    return id(st.session_state["upload"]) if now.data == UPLOAD else (now.data, now.knobs)
+
+
+def problem_source() -> str:
+    """The Python expression that makes the problem."""
+    now = settings()
+    if now.data == UPLOAD:
+        return st.session_state["upload_source"]
+    told = "".join(f", {name}={value!r}" for name, value in now.knobs)
+    return f"datasets.load({now.data!r}{told})"
+
+
+def require_problem() -> Problem:
+    """The problem, or a page that says why there is none and how to get one."""
+    try:
+        return problem()
+    except (ValueError, OSError) as error:
+        st.error(plain(error), icon=":material/error:")
+        st.button("Back to the digits", on_click=change, kwargs={"data": "digits", "knobs": ()})
+        st.stop()
+
+
+def given() -> list[Any]:
+    """The outputs that training may see."""
+    now, chosen = settings(), problem()
+    return list(chosen.y) if now.labeled >= 1 else chosen.hide(labeled=now.labeled, seed=now.data_seed)
+
+
+# --- the run -----------------------------------------------------------------------------------------
+
+
+def run() -> Run | None:
+    """The visitor's run; the URL keeps its name, so that a reload finds it again."""
+    prepare()
+    found = registry().get(st.session_state.get("run"))
+    if found is not None:
+        st.query_params["run"] = found.id
+    else:
+        st.query_params.pop("run", None)
+    return found
+
+
+def start_run(turns: int | None = None) -> None:
+    """Train with the present settings, to the end or so many turns; a run before it is stopped."""
+    leave_run()
+    begun = registry().create(problem(), given(), settings(), problem_key(), problem_source())
+    st.session_state["run"] = begun.id
+    begun.go(turns)
+
+
+def leave_run() -> None:
+    old = registry().get(st.session_state.pop("run", None))
+    if old is not None:
+        old.stop()
+    st.session_state.pop("chosen", None)

@@ -1,0 +1,27 @@
+"""Compile before anybody waits: the first fit of every kind, and UMAP, take seconds in a new process."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+DELAY = 3.0  # seconds: the first page comes first
+SETS = ("blobs", "gaussian_tree", "hmm", "label_mixture")
+
+
+def start() -> None:
+    """Warm up in a thread."""
+    threading.Thread(target=_warm_up, daemon=True, name="warm-up").start()
+
+
+def _warm_up() -> None:
+    time.sleep(DELAY)
+    from sslsop_core import SSLSOP, datasets
+
+    from . import state
+
+    for name in SETS:
+        problem = datasets.load(name, n=40)
+        model = SSLSOP(problem.space, k=5, max_iter=2).fit(problem.X, problem.hide(labeled=0.5))
+        model.explain(0)
+    state.maps().warm_up(problem, model.graph_)

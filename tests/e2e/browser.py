@@ -1,0 +1,132 @@
+"""A server and a browser for the tests: started once, found where they are, closed at the end."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.request import urlopen
+
+from playwright.sync_api import Browser, ConsoleMessage, Page, Playwright, expect
+from playwright.sync_api import Error as PlaywrightError
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+ARGUMENTS = [
+    "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
+    "--disable-quic", "--disable-sync", "--no-first-run",
+]  # fmt: skip
+HOW = "no Chromium was found: `apt-get install chromium`, or `playwright install chromium`."
+# Streamlit looks for its base path on deep links, and Vega measures charts before they have data.
+HARMLESS = ("status of 404", "Infinite extent", "GPU stall", "ResizeObserver loop")
+
+
+def launch(playwright: Playwright) -> Browser:
+    """The system's Chromium, else Playwright's own; a PlaywrightError if there is neither."""
+    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    return playwright.chromium.launch(executable_path=found, args=ARGUMENTS)
+
+
+def missing(error: PlaywrightError) -> str | None:
+    """How to get a browser, if that is what is missing."""
+    return HOW if "Executable doesn't exist" in str(error) else None
+
+
+@contextmanager
+def server() -> Iterator[str]:
+    """The app as the README starts it, on a port of its own; yields its address."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", f"--server.port={port}"]
+    environment = os.environ | {"PYTHONUNBUFFERED": "1"}
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, env=environment)
+    try:
+        _wait_until_up(f"http://127.0.0.1:{port}/_stcore/health", process)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
+def _wait_until_up(address: str, process: subprocess.Popen[bytes]) -> None:
+    for _ in range(150):
+        try:
+            urlopen(address, timeout=1).close()
+            return
+        except OSError:
+            if process.poll() is not None:
+                raise RuntimeError("the server ended before it was up") from None
+            time.sleep(0.2)
+    raise RuntimeError("the server was not up within 30 seconds")
+
+
+class Visitor:
+    """A person at a page: what they do, in their words."""
+
+    def __init__(self, page: Page, address: str):
+        self.page, self.address = page, address
+        self.complaints: list[str] = []
+        page.on("console", self._hear)
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.set_default_timeout(30_000)
+
+    def _hear(self, message: ConsoleMessage) -> None:
+        if message.type == "error" and not any(known in message.text for known in HARMLESS):
+            self.complaints.append(message.text)
+
+    def open(self, path: str = "") -> None:
+        self.page.goto(f"{self.address}/{path}")
+        expect(self.page.locator(".stMain h1, .stMain h2").first).to_be_visible()
+
+    def press(self, name: str) -> None:
+        self.page.get_by_role("button", name=name, exact=True).click()
+
+    def go_to(self, name: str) -> None:
+        self.page.get_by_role("link", name=name).click()
+        expect(self.page.locator(".stMain").get_by_role("heading").first).to_be_visible()
+
+    # --- the map -----------------------------------------------------------------------------------
+
+    @property
+    def canvas(self):
+        return self.page.locator(".stage > canvas").first
+
+    def iteration(self) -> int:
+        return int(self.canvas.get_attribute("data-iteration") or -1)
+
+    def picture(self) -> str:
+        return self.canvas.evaluate("canvas => canvas.toDataURL()")
+
+    def scrub(self, iteration: int) -> None:
+        self.page.locator(".scrub").first.fill(str(iteration))
+        expect(self.canvas).to_have_attribute("data-iteration", str(iteration))
+
+    def wait_for_end(self, timeout: float = 60_000) -> None:
+        pattern = ("Finished", "Settled", "Paused", "Stopped")
+        text = self.page.locator(".stMain [data-testid=stProgress]").filter(has_text=_any(pattern))
+        expect(text.first).to_be_visible(timeout=timeout)
+        expect(self.page.get_by_text("Why this output?").first).to_be_visible()
+
+    def find_point(self) -> tuple[float, float]:
+        """Page coordinates of some point, found by hovering."""
+        box = self.canvas.bounding_box()
+        assert box is not None
+        for across in range(20, 85, 3):
+            for up in (50, 35, 65, 25, 75):
+                x, y = box["x"] + box["width"] * across / 100, box["y"] + box["height"] * up / 100
+                self.page.mouse.move(x, y)
+                if self.page.locator(".tip").first.is_visible():
+                    return x, y
+        raise AssertionError("no point under the mouse anywhere")
+
+
+def _any(words: tuple[str, ...]):
+    import re
+
+    return re.compile("|".join(words))
