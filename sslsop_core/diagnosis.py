@@ -57,7 +57,7 @@ def margins(model: SSLSOP) -> np.ndarray:
     """By how much the mean score of each output beats its runner-up; NaN where nothing was reached."""
     engine, space, Y = model._engine, model.space_, model._Y
     starts, k = engine.inputs.starts, engine.graph.k
-    pair_weight = engine.share.ravel() * np.repeat(~engine.fresh, k)
+    pair_weight = engine.share.ravel() * np.repeat(engine.learned, k)
     row_weight = np.repeat(pair_weight, np.diff(engine.at))
     scores = np.zeros((engine.inputs.rows.shape[0], engine.S.shape[1]))
     np.add.at(scores, engine.tokens, row_weight[:, None] * engine.S)

@@ -17,7 +17,9 @@ def local_weights(model: SSLSOP, i: int) -> np.ndarray:
     if engine.kernel.gamma is not None:
         raise ValueError('local_weights needs kernel="linear"; the predictors of "rbf" have no finite w.')
     if engine.start is not None:
-        raise ValueError('local_weights needs a start at w = 0; got init="global".')
+        raise ValueError(
+            f'local_weights needs a start at w = 0, as of init="spread"; got init="{model.init}".'
+        )
     k = engine.graph.k
     rows = slice(engine.at[i * k], engine.at[(i + 1) * k])
     X = engine.inputs.rows[engine.tokens[rows]]

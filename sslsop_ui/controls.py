@@ -18,6 +18,7 @@ WORDS = {
     "exact": "Exact: never raises the objective",
     "paper": "Paper: eq. 16 to the letter",
     "spread": "Unknown until reached",
+    "guided": "Unknown until reached, guided by one predictor",
     "nearest": "As the nearest labelled point",
     "global": "From one predictor of the labelled points",
     "random": "At random",
@@ -83,9 +84,9 @@ def _advanced(problem: Problem) -> None:
     _choice(
         "Start of missing outputs",
         "init",
-        ["spread", "nearest", "global", "random"],
-        "Unknown until reached lets you watch outputs spread. One predictor of the labelled points is a "
-        "good start when many are labelled.",
+        ["spread", "guided", "global", "nearest", "random"],
+        "Unknown until reached lets you watch outputs spread. Guided by one predictor of the labelled "
+        "points they spread as well, and mostly end up better on real data.",
     )
     own = f"As suits the data ({problem.metric})"
     _choice(

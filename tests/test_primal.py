@@ -12,9 +12,8 @@ from sslsop_core.primal import local_outputs, local_weights
 @pytest.mark.parametrize("intercept", [True, False])
 def test_local_weights_reproduce_the_scores_of_the_neighborhood(intercept):
     problem = datasets.load("moons", n=60)
-    model = SSLSOP(problem.space, k=6, max_iter=5, intercept=intercept).fit(
-        problem.X, problem.hide(labeled=0.3)
-    )
+    model = SSLSOP(problem.space, k=6, max_iter=5, init="spread", intercept=intercept)
+    model.fit(problem.X, problem.hide(labeled=0.3))
     neighbors = model.graph_.neighbors[7]
     rows = problem.X[neighbors]
     rows = np.hstack([rows, np.ones((6, 1))]) if intercept else rows
