@@ -121,7 +121,7 @@ class SSLSOP(StructuredEstimator):
         self,
         space: OutputSpace | None = None,
         *,
-        k: int = 15,
+        k: int = 12,
         C: float = 0.01,
         eta: float | str = 5.0,
         max_iter: int = 50,
