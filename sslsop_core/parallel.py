@@ -1,13 +1,14 @@
-"""Compiled kernels over chunks of points, on joblib threads."""
+"""Compiled kernels over chunks of points, on threads."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import effective_n_jobs
 
 # Below this many elementary operations a pass takes less time than waking the threads.
 SMALL = 500_000
@@ -16,14 +17,16 @@ SMALL = 500_000
 def over_chunks(kernel: Callable[..., None], n: int, *args: Any, n_jobs: int | None, work: float) -> None:
     """Call kernel(lo, hi, *args) so that the ranges cover 0..n; `work` estimates the operations.
 
-    Kernels release the GIL and write only to the rows of their own range, so the result does not
-    depend on the number of threads.
+    `n_jobs` means what it means to joblib. The threads are plain ones: joblib looks for results every
+    10 ms, which is longer than many a pass. Kernels release the GIL and write only to the rows of their
+    own range, so the result does not depend on the number of threads.
     """
     jobs = effective_n_jobs(n_jobs)
     if jobs == 1 or work < SMALL:
         kernel(0, n, *args)
         return
     edges = np.linspace(0, n, 4 * jobs + 1).astype(int).tolist()
-    Parallel(n_jobs=jobs, backend="threading")(
-        delayed(kernel)(lo, hi, *args) for lo, hi in pairwise(edges) if lo < hi
-    )
+    with ThreadPoolExecutor(jobs) as pool:
+        chunks = [pool.submit(kernel, lo, hi, *args) for lo, hi in pairwise(edges) if lo < hi]
+        for chunk in chunks:
+            chunk.result()
