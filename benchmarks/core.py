@@ -128,7 +128,7 @@ def main(plot: Path):
     def report(what, slow, fast, target):
         ratio = slow / fast
         rows.append((what, slow, fast, ratio, target))
-        print(f"{what:<72} {slow:>9.4f} s {fast:>9.4f} s   ratio {ratio:>8.2f}   target {target}", flush=True)
+        print(f"{what:<76} {slow:>9.4f} s {fast:>9.4f} s   ratio {ratio:>8.2f}   target {target}", flush=True)
 
     X, y = data(500, 64, 10)
     model = SSLSOP(k=10, max_iter=5, tol=0, init="nearest", output_step="paper", scale=1.0)
@@ -171,13 +171,13 @@ def main(plot: Path):
 
     X, y = data(20_000, 64, 10, labeled=0.1, dtype=np.float32)
     codes = np.array([-1 if v is None else v for v in y])
-    model = SSLSOP(k=10, max_iter=20, n_jobs=2)
-    model.fit(X[:500], y[:500])
     spreading = LabelSpreading(kernel="knn", n_neighbors=10, n_jobs=2)
-    report(
-        "LabelSpreading(knn) / SSLSOP, whole fit, n=20,000 d=64",
-        best_of(lambda: spreading.fit(X, codes), 1), best_of(lambda: model.fit(X, y), 1), ">= 1",
-    )  # fmt: skip
+    theirs = best_of(lambda: spreading.fit(X, codes), 2)
+    for init in ("guided", "spread"):
+        model = SSLSOP(k=10, init=init, max_iter=20, n_jobs=2)
+        model.fit(X[:500], y[:500])
+        what = f"LabelSpreading(knn) / SSLSOP(init={init!r}), whole fit, n=20,000 d=64"
+        report(what, theirs, best_of(lambda model=model: model.fit(X, y), 2), ">= 1")
 
     figure = go.Figure(go.Scatter(x=sizes, y=seconds, mode="lines+markers"))
     figure.update_layout(
