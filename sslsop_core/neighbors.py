@@ -13,9 +13,12 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import normalize
 
 from .inputs import Inputs, Matrix
+from .nearest import exact_nearest
 
 # Exact search is n^2; past this size nearest-neighbor descent is faster and good enough.
 EXACT_UP_TO = 50_000
+# In fewer dimensions trees find neighbors without looking at all points.
+TREES_BELOW = 16
 # The heat weights' bandwidth: median squared distance to the neighbor of this rank.
 BANDWIDTH_RANK = 10
 
@@ -91,14 +94,20 @@ class Search:
             )
         return self._index
 
+    def _exact(self, queries: Any, columns: int) -> tuple[np.ndarray, np.ndarray]:
+        dense = not sp.issparse(self.points) and self.points.dtype == queries.dtype == np.float32
+        if dense and self.points.shape[1] >= TREES_BELOW:
+            return exact_nearest(self.points, queries, columns, self._n_jobs)
+        search = NearestNeighbors(n_neighbors=columns, n_jobs=self._n_jobs)
+        return search.fit(self.points).kneighbors(queries)
+
     def among(self, columns: int) -> tuple[np.ndarray, np.ndarray]:
         """For each of the points, distances and indices of the nearest others."""
         n = self.points.shape[0]
         if self.method == "approximate":
             indices, distances = self._descent(columns + 1).neighbor_graph
         else:
-            search = NearestNeighbors(n_neighbors=min(columns + 1, n), n_jobs=self._n_jobs)
-            distances, indices = search.fit(self.points).kneighbors(self.points)
+            distances, indices = self._exact(self.points, min(columns + 1, n))
         return _without_self(distances, indices, columns)
 
     def of(self, queries: Any, columns: int) -> tuple[np.ndarray, np.ndarray]:
@@ -107,8 +116,7 @@ class Search:
         if self.method == "approximate":
             indices, distances = self._descent(columns + 1).query(queries, k=columns)
         else:
-            search = NearestNeighbors(n_neighbors=columns, n_jobs=self._n_jobs).fit(self.points)
-            distances, indices = search.kneighbors(queries)
+            distances, indices = self._exact(queries, columns)
         return distances.astype(np.float64), indices.astype(np.int32)
 
 

@@ -25,6 +25,21 @@ def test_neighbors_are_the_nearest_points(metric, sparse):
         assert set(row) == set(np.argsort(distances[i])[:4])
 
 
+@pytest.mark.parametrize("offset", [0.0, 1000.0])
+def test_single_precision_finds_the_neighbors_of_double_precision(offset):
+    rng = np.random.default_rng(0)
+    X = (rng.normal(size=(5000, 20)) + offset).astype(np.float32)
+    queries = X[:300] + rng.normal(scale=0.1, size=(300, 20)).astype(np.float32)
+    single, double = (Search(Z, "euclidean", "exact", 2, 0) for Z in (X, X.astype(np.float64)))
+    for ours, theirs in (
+        (single.among(7), double.among(7)),
+        (single.of(queries, 7), double.of(queries.astype(np.float64), 7)),
+    ):
+        assert np.allclose(ours[0], theirs[0], rtol=1e-3)
+        assert np.mean(ours[1] == theirs[1]) > 0.999
+        assert (np.diff(ours[0], axis=1) >= 0).all()
+
+
 def test_without_itself_a_point_is_never_its_own_neighbor():
     X = np.repeat(np.random.default_rng(0).normal(size=(6, 2)), 5, axis=0)  # many duplicates
     graph = graph_of(X, k=6, include_self=False)
