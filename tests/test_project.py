@@ -35,3 +35,9 @@ def test_the_example_of_the_readme_runs(tmp_path, monkeypatch):
             env=os.environ | {"PYTHONPATH": str(ROOT)},
         )
     assert (tmp_path / "cora.sslsop").stat().st_size > 0
+
+
+def test_every_link_of_the_documents_leads_somewhere():
+    for document in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")):
+        links = re.findall(r"\]\(([^)#:]+)\)", document.read_text(encoding="utf-8"))
+        assert [link for link in links if not (document.parent / link).exists()] == []
