@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
@@ -18,15 +19,16 @@ from ..spaces import OutputSpace, TreeLeaves
 from .base import Baseline, Potentials, check_graph_parameters
 
 
-class Adapter(Baseline):
+class Adapter(Baseline, ABC):
     """One turn, no objective of ours: training is the other library's."""
 
     def _turns(self) -> Iterator[float]:
         self._fit_other()
         yield np.nan
 
+    @abstractmethod
     def _fit_other(self) -> None:
-        raise NotImplementedError
+        """Train the other library's model on the training points."""
 
     def _columns(self, columns: np.ndarray, values: np.ndarray) -> Potentials:
         """Scores of all outputs from those that the library knows; the others come last."""

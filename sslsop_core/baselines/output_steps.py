@@ -9,6 +9,7 @@ points, or over tokens for sequences under Hamming loss.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 
 import numpy as np
@@ -27,7 +28,7 @@ def share_matrix(neighbors: np.ndarray, share: np.ndarray) -> sp.csr_matrix:
     return sp.csr_matrix((share.ravel(), neighbors.ravel(), np.arange(n + 1) * k), shape=(n, n))
 
 
-class OutputStep:
+class OutputStep(ABC):
     """Base of the four steps: one for each form that Delta takes.
 
     Parameters
@@ -48,13 +49,13 @@ class OutputStep:
         self.neighbors, self.share = neighbors, share
         self.P = share_matrix(neighbors, share)
 
+    @abstractmethod
     def move(self, S: np.ndarray, T: np.ndarray, Y: np.ndarray, exact: bool) -> np.ndarray:
         """Outputs of all points after one step; the given ones stay."""
-        raise NotImplementedError
 
+    @abstractmethod
     def graph_costs(self, Y: np.ndarray) -> np.ndarray:
         """sum_j P_ij Delta(y_i, y_j) at the current outputs, shape (n,)."""
-        raise NotImplementedError
 
     def hinges(self, S: np.ndarray, T: np.ndarray, Y: np.ndarray) -> np.ndarray:
         """max_z [ s(z) + Delta(y, z) ] - s(y), shape (n,)."""
