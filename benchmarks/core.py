@@ -93,7 +93,7 @@ def literal(X, y, k, q, T, C=0.01, eta=0.5):
 
 
 def primal_iteration(X, neighbors, Y, q):
-    """The best batched form with explicit W (n, d, q): matrix products over gathered neighborhoods."""
+    """A batched form with explicit W (n, d, q): matrix products over gathered neighborhoods."""
     n, k = neighbors.shape
     W = np.zeros((n, X.shape[1], q), dtype=X.dtype)
     rows = np.arange(n)[:, None], np.arange(k)[None, :]
@@ -116,18 +116,15 @@ def primal_iteration(X, neighbors, Y, q):
     return run
 
 
-def bytes_per_iteration(built, q):
+def bytes_per_iteration(built):
     """What the three passes read and write at least once: scores, coefficients, Gram blocks, z."""
     scores = built.S.nbytes
     return scores * (2 + 1 + 1) + built.A.nbytes * 2 + built.gram[0].nbytes + built.Z.nbytes * 2
 
 
 def main(plot: Path):
-    rows = []
-
     def report(what, slow, fast, target):
         ratio = slow / fast
-        rows.append((what, slow, fast, ratio, target))
         print(f"{what:<76} {slow:>9.4f} s {fast:>9.4f} s   ratio {ratio:>8.2f}   target {target}", flush=True)
 
     X, y = data(500, 64, 10)
@@ -156,7 +153,7 @@ def main(plot: Path):
     built.n_jobs = 2
     two = best_of(run, 5)
     report("n_jobs=1 / n_jobs=2, one iteration, n=100,000 k=20 q=10", one, two, ">= 1.6")
-    source = np.zeros(bytes_per_iteration(built, 10) // 2 // 4, dtype=np.float32)
+    source = np.zeros(bytes_per_iteration(built) // 2 // 4, dtype=np.float32)
     target = np.empty_like(source)
     copy = best_of(lambda: np.copyto(target, source), 5)
     report("one iteration (2 jobs) / plain copy of the same bytes", two, copy, "near 1 is the memory limit")

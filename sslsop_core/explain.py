@@ -91,11 +91,8 @@ def explain_new_point(points: NewPoints, Y: np.ndarray, given: np.ndarray) -> Ex
     sources = _follow(engine, Y, labeled, mass / max(mass.sum(), np.finfo(float).tiny))
     blocks = [voice.products @ voice.coefficients for voice in voices]
     if points.start_scores is not None:
-        weight = {True: 0.0 if points.own is None else points.own.start_weight, False: engine.start_weight}
-        blocks = [
-            b + weight[v.neighborhood is None] * points.start_scores
-            for b, v in zip(blocks, voices, strict=True)
-        ]
+        # All predictors were trained for the same number of turns: w_0 weighs the same in each.
+        blocks = [block + engine.start_weight * points.start_scores for block in blocks]
     return _explanation(
         engine.space, code, blocks, [v.transitions for v in voices], [v.neighborhood for v in voices],
         [v.weight for v in voices], sources,
