@@ -12,8 +12,8 @@ Where the paper is silent, this is what happens:
 - Sequences are neighbors by the sum of their tokens, weighted by inverse document frequency if sparse.
 
 Ours and not the paper's: `output_step="exact"`, `weights="heat"`, `kernel="rbf"`, `scale="auto"`,
-`intercept`, `init="guided"` and `"global"`, `anchor` and `own_predictor`. `SSLSOP.paper(space, ...)` is
-the paper's algorithm to the letter.
+`intercept`, `init="guided"` and `"global"`, `shared`, `anchor` and `own_predictor`.
+`SSLSOP.paper(space, ...)` is the paper's algorithm to the letter.
 """
 
 from __future__ import annotations
@@ -34,18 +34,20 @@ from .engine import Engine, Start, engine_for
 from .estimator import Iteration, StructuredEstimator, check_choice, check_count, check_number, compact
 from .explain import Explanation, explain_new_point, explain_training_point
 from .features import Features
+from .hybrid_start import train_hybrid
 from .inputs import Inputs, Matrix, tokens_of
 from .kernels import Kernel
 from .neighbors import Graph, Search, build_graph, given_graph, inverse_frequencies, shares, weighted_sums
 from .prediction import NewPoints
 from .sequences import Sequences
-from .shared import SharedPredictor, train_shared
+from .shared import Shared, train_shared
 from .spaces import Classes, OutputSpace
 from .starts import nearest_start, random_start, shared_start, spread_start
 
 CHOICES = {
     "output_step": ("exact", "paper"),
     "init": ("guided", "spread", "nearest", "global", "random"),
+    "shared": ("svm", "hybrid"),
     "weights": ("heat", "uniform"),
     "kernel": ("linear", "rbf"),
     "metric": ("euclidean", "cosine"),
@@ -73,16 +75,20 @@ class SSLSOP(StructuredEstimator):
     max_iter : T, the largest number of iterations.
     output_step : "exact" minimises eq. 9 over each output; "paper" is eq. 16, which holds z fixed.
     init : how missing outputs and predictors start. "spread": outputs unknown until a neighborhood that
-        knows something reaches them, w_i = 0; "guided": the same, but every w_i starts at a structural SVM
-        on the labelled points; "global": w_i starts there too, and outputs as it predicts; "nearest":
-        outputs of the nearest labelled points, w_i = 0; "random": any outputs, w_i = 0.
+        knows something reaches them, w_i = 0; "guided": the same, but every w_i starts at one shared
+        predictor w_0; "global": w_i starts there too, and outputs as it predicts; "nearest": outputs of
+        the nearest labelled points, w_i = 0; "random": any outputs, w_i = 0.
+    shared : w_0. "svm" is a structural SVM on the labelled points; "hybrid" is a `baselines.HybridCRF`,
+        a random field with generative models, which learns from the unlabelled points too.
+    views : with shared="hybrid", arrays of columns with a generative model each; None is one for all.
     weights : "uniform", or "heat": a neighbor at distance d counts exp(-d^2/h), with h the median squared
         distance to the 10th neighbor.
     kernel : "linear" or "rbf", exp(-gamma |x - x'|^2).
     gamma : number, or "auto" for 1/h.
     intercept : whether predictors have a constant term.
     scale : divides the linear kernel; "auto" is the mean of |x|^2, so that `eta` does not depend on units.
-    anchor : with init="guided" or "global", pull every w_i towards the shared start in place of zero.
+    anchor : with init="guided" or "global", pull every w_i towards w_0 in place of zero. Always so with
+        shared="hybrid", which is no point of the space that the w_i live in.
     metric : "euclidean" or "cosine", the distance that defines neighborhoods.
     search : "exact", "approximate" (nearest-neighbor descent) or "auto" by size.
     include_self : whether a point belongs to its own neighborhood.
@@ -127,6 +133,8 @@ class SSLSOP(StructuredEstimator):
         max_iter: int = 50,
         output_step: str = "exact",
         init: str = "guided",
+        shared: str = "svm",
+        views: Any = None,
         weights: str = "heat",
         kernel: str = "linear",
         gamma: float | str = "auto",
@@ -148,6 +156,8 @@ class SSLSOP(StructuredEstimator):
         self.max_iter = max_iter
         self.output_step = output_step
         self.init = init
+        self.shared = shared
+        self.views = views
         self.weights = weights
         self.kernel = kernel
         self.gamma = gamma
@@ -248,7 +258,7 @@ class SSLSOP(StructuredEstimator):
         self.n_iter_ = 0
         self.stop_reason_ = "interrupted"
 
-    def _first_outputs(self, inputs: Inputs, kernel: Kernel) -> tuple[np.ndarray, SharedPredictor | None]:
+    def _first_outputs(self, inputs: Inputs, kernel: Kernel) -> tuple[np.ndarray, Shared | None]:
         """Where outputs and, through a shared predictor, the local ones begin."""
         space, given, starts = self.space_, self._given, inputs.starts
         labeled = np.flatnonzero(space.complete(given, starts))
@@ -264,17 +274,21 @@ class SSLSOP(StructuredEstimator):
         spread = spread_start(space, given, starts, self._seed)
         if self.init == "spread" or len(labeled) == 0:
             return spread, None
-        shared = train_shared(space, inputs, given, labeled, kernel, self._seed)
+        shared: Shared
+        if self.shared == "hybrid":
+            shared = train_hybrid(space, inputs, given, labeled, self.views, self._seed)
+        else:
+            shared = train_shared(space, inputs, given, labeled, kernel, self._seed)
         if self.init == "guided":
             return spread, shared
-        return shared_start(space, given, inputs, shared.scores(space, inputs), shared), shared
+        return shared_start(space, given, inputs, shared), shared
 
     def _shared_start(self, inputs: Inputs) -> Start | None:
         if self._shared is None:
             return None
-        weights = self._shared.weights
         scores = self._shared.scores(self.space_, inputs)
-        return Start(scores, float(np.sum(weights.W**2)), weights.T, self.anchor)
+        anchored = self.anchor or self.shared == "hybrid"
+        return Start(scores, self._shared.square_norm, self._shared.transitions, anchored)
 
     def _make_kernel(self, inputs: Inputs, graph: Graph) -> Kernel:
         if self.kernel == "rbf":

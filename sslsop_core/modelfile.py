@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +20,14 @@ from safetensors.numpy import load, save
 
 from .engine import ChainEngine, engine_for
 from .features import Features, from_state
+from .hybrid_start import QuadraticPredictor
 from .inputs import Inputs
 from .kernels import Kernel
 from .labelsets import LabelSets
 from .learner import SSLSOP, Iteration
 from .neighbors import Graph
 from .sequences import Sequences
-from .shared import SharedPredictor
+from .shared import Shared, SharedPredictor
 from .spaces import Classes, ListedSpace, OutputSpace, TreeLeaves
 from .ssvm import Weights
 
@@ -53,6 +55,8 @@ def dump_model(model: SSLSOP, features: Features | None = None) -> bytes:
     engine = model._engine
     shared, kernel = model._shared, engine.kernel
     parameters = model.get_params(deep=False)
+    if model.views is not None:
+        parameters["views"] = [np.asarray(view).tolist() for view in model.views]
     header = {
         "space": engine.space.spec(),
         "parameters": {k: v for k, v in parameters.items() if k not in ("space", "n_jobs", "random_state")},
@@ -81,7 +85,9 @@ def dump_model(model: SSLSOP, features: Features | None = None) -> bytes:
         tensors["transitions"] = engine.T
     if model._idf is not None:
         tensors["idf"] = model._idf
-    if shared is not None:
+    if isinstance(shared, QuadraticPredictor):
+        tensors |= {f"hybrid.{field.name}": getattr(shared, field.name) for field in fields(shared)}
+    if isinstance(shared, SharedPredictor):
         tensors |= {"shared.W": shared.weights.W, "shared.T": shared.weights.T}
         if shared.support is not None and shared.whiten is not None:
             tensors |= _pack_rows("support", shared.support.rows) | {"shared.whiten": shared.whiten}
@@ -287,10 +293,16 @@ def _codes(space: OutputSpace, tensors: _Tensors, name: str, inputs: Inputs, ext
     return tensors.integers(name, -1, len(space) + extra, len(inputs)).astype(np.int32)
 
 
-def _shared(space: OutputSpace, tensors: _Tensors, kernel: Kernel, d: int) -> SharedPredictor | None:
+def _shared(space: OutputSpace, tensors: _Tensors, kernel: Kernel, d: int) -> Shared | None:
+    q = len(space)
+    if "hybrid.W" in tensors:
+        c = tensors.numbers("hybrid.c", None)
+        shapes = {"W": (d, q), "b": (q,), "P": (len(c), d), "Q": (len(c), q), "first": (q,)}
+        shapes["transitions"] = (q, q)
+        parts = {name: tensors.numbers(f"hybrid.{name}", *shape) for name, shape in shapes.items()}
+        return QuadraticPredictor(c=c, **parts)
     if "shared.W" not in tensors:
         return None
-    q = len(space)
     p = space.embedding.shape[1] if isinstance(space, ListedSpace) else q
     T = tensors.numbers("shared.T", q, q)
     if kernel.gamma is None:

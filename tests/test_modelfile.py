@@ -28,7 +28,13 @@ def fitted(kind, **parameters):
 
 
 @pytest.mark.parametrize(
-    "parameters", [{}, {"init": "global"}, {"init": "global", "kernel": "rbf", "anchor": True}]
+    "parameters",
+    [
+        {},
+        {"init": "global"},
+        {"init": "global", "kernel": "rbf", "anchor": True},
+        {"shared": "hybrid", "views": [[0], [1, 2]]},
+    ],
 )
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_loaded_model_is_the_same_model(kind, parameters, tmp_path):
