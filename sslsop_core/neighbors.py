@@ -42,6 +42,14 @@ class Graph:
     def k(self) -> int:
         return self.neighbors.shape[1]
 
+    def narrowed(self, k: int) -> Graph:
+        """The k nearest of every neighborhood: what a search for k would have found."""
+        return Graph(
+            np.ascontiguousarray(self.neighbors[:, :k]),
+            np.ascontiguousarray(self.distances[:, :k]),
+            self.bandwidth,
+        )
+
     def voters(self) -> tuple[np.ndarray, np.ndarray]:
         """For every point the pairs (i, r) with neighbors[i, r] equal to it, as (starts, i * k + r)."""
         n, k = self.neighbors.shape
@@ -165,7 +173,12 @@ def bandwidth_of(distances: np.ndarray) -> float:
 
 
 def given_graph(neighbors: Any, n: int, among: int) -> Graph:
-    """A graph from a user's table: indices (n, k) of `among` points, or the pair (indices, distances)."""
+    """A graph from a user's table: indices (n, k) of `among` points, or the pair (indices, distances).
+
+    A `Graph` is taken as it is, with its own bandwidth: `build_graph` made it.
+    """
+    if isinstance(neighbors, Graph):
+        return neighbors
     indices, distances = neighbors if isinstance(neighbors, tuple) else (neighbors, None)
     indices = np.asarray(indices)
     if indices.ndim != 2 or len(indices) != n or not np.issubdtype(indices.dtype, np.integer):
