@@ -15,10 +15,12 @@ import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+import pandas as pd
 
 from ..datasets import Problem
 from ..features import Features
@@ -195,6 +197,16 @@ class Store:
             raise ValueError(f"run must be the id of a stored run; got {run!r}. It may have been deleted.")
         return _record(row)
 
+    def table(self, records: Sequence[Record] | None = None) -> pd.DataFrame:
+        """A row per run, all of them by default; settings, versions and losses as columns of their own."""
+        rows = []
+        for record in self.runs() if records is None else records:
+            row = asdict(record)
+            nested = {part: row.pop(part) for part in ("settings", "versions", "losses")}
+            row.pop("curves")
+            rows.append(row | {f"{part}.{k}": _flat(v) for part in nested for k, v in nested[part].items()})
+        return pd.DataFrame(rows, columns=None if rows else [c for c in COLUMNS if c not in AS_JSON])
+
     @contextmanager
     def running(self, run: str) -> Iterator[None]:
         """Around the work of a run: enters how it ended and how long it took."""
@@ -323,6 +335,10 @@ class Store:
             f"{self.path} must be a store of runs; it is another file, or damaged. Move it away, or name "
             "another folder in the environment variable SSLSOP_HOME."
         )
+
+
+def _flat(value: Any) -> Any:
+    return canonical(value) if isinstance(value, dict | list) else value
 
 
 def _where(conditions: dict[str, Any]) -> tuple[str, list[Any]]:
