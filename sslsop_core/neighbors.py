@@ -21,6 +21,8 @@ EXACT_UP_TO = 50_000
 TREES_BELOW = 16
 # The heat weights' bandwidth: median squared distance to the neighbor of this rank.
 BANDWIDTH_RANK = 10
+# No neighbor counts nothing at all: those of a point far from all others may be the only ones who know.
+LEAST_HEAT = 1e-30
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,4 +207,5 @@ def shares(distances: np.ndarray, weights: str, bandwidth: float) -> np.ndarray:
         return np.full(distances.shape, 1.0 / distances.shape[1])
     squares = distances**2
     heat = np.exp((squares.min(axis=1, keepdims=True) - squares) / bandwidth)
+    heat = np.maximum(heat, LEAST_HEAT)
     return heat / heat.sum(axis=1, keepdims=True)
