@@ -188,7 +188,8 @@ class SSLSOP(StructuredEstimator):
         ----------
         X : (n, d) array or CSR matrix; for sequences a list of n (length, d) arrays or CSR matrices.
         y : n outputs, None where missing.
-        neighbors : optional table of neighbors, (n, k) indices or a pair (indices, distances).
+        neighbors : optional: the result of `neighborhoods`, or a table (n, k) of indices, or a pair
+            (indices, distances).
         """
         for _ in self.iter_fit(X, y, neighbors=neighbors):
             pass
@@ -203,6 +204,12 @@ class SSLSOP(StructuredEstimator):
         self._check_parameters()
         self._start(X, y, neighbors)
         yield from self._iterate(self.max_iter)
+
+    def neighborhoods(self, X: Any) -> Graph:
+        """The neighborhoods that `fit` would find (eq. 1), to be given to it as `neighbors` by many runs."""
+        self._check_parameters()
+        search = self._search_among(check_inputs(self, X, self.space, reset=True))
+        return build_graph(search, self.k, self.include_self)
 
     def resume(self, extra_iter: int = 20) -> SSLSOP:
         """Go on from where the last run stopped; the same as one longer run."""
@@ -239,10 +246,8 @@ class SSLSOP(StructuredEstimator):
     def _start(self, X: Any, y: Any, neighbors: Any) -> None:
         """Everything before the first turn: neighborhoods, kernel, starts."""
         space, inputs, given = check_training(self, X, y, self.space)
-        self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         self.space_ = space
-        self._idf = inverse_frequencies(inputs)
-        self._search = self._make_search(inputs)
+        self._search = self._search_among(inputs)
         if neighbors is None:
             graph = build_graph(self._search, self.k, self.include_self)
         else:
@@ -326,6 +331,12 @@ class SSLSOP(StructuredEstimator):
 
     def _eta(self, t: int) -> float:
         return 1.0 / (self.C * t) if self.eta == "auto" else float(self.eta)
+
+    def _search_among(self, inputs: Inputs) -> Search:
+        """The search that a run on these inputs begins with; it also settles the seed."""
+        self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        self._idf = inverse_frequencies(inputs)
+        return self._make_search(inputs)
 
     def _make_search(self, inputs: Inputs) -> Search:
         return Search(self._points(inputs), self.metric, self.search, self.n_jobs, self._seed)

@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_limits
 from .inference import best_codes
 from .inputs import Inputs, Matrix, tokens_of
 from .kernels import Kernel
+from .remember import remembered
 from .spaces import OutputSpace
 from .ssvm import Weights, fit_weights, hinge_of_scores, scores, with_intercept
 
@@ -68,6 +69,7 @@ class SharedPredictor:
         return scores(space, self.coordinates(inputs), self.weights)
 
 
+@remembered
 def train_shared(
     space: OutputSpace, inputs: Inputs, codes: np.ndarray, labeled: np.ndarray, kernel: Kernel, seed: int
 ) -> SharedPredictor:
