@@ -18,7 +18,8 @@ the paper's algorithm to the letter.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from numbers import Integral
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,8 @@ from .sequences import Sequences
 from .shared import SharedPredictor, train_shared
 from .spaces import Classes, OutputSpace
 from .starts import nearest_start, random_start, shared_start, spread_start
+
+Progress = Callable[[str, float], None]
 
 CHOICES = {
     "output_step": ("exact", "paper"),
@@ -90,6 +93,8 @@ class SSLSOP(StructuredEstimator):
         outputs learned, and average it with those of its neighbors; False is eq. 21 alone.
     tol : stop when no output moved and the objective moved by less than this share of itself.
     n_jobs : threads; the result does not depend on it.
+    memory_limit : bytes that scores, coefficients and inner products may take in memory, None for all that
+        there is. What is beyond lies in a temporary file (in `TMPDIR`); the result does not depend on it.
     random_state : seed of all draws.
 
     Attributes
@@ -139,6 +144,7 @@ class SSLSOP(StructuredEstimator):
         own_predictor: bool = True,
         tol: float = 1e-4,
         n_jobs: int | None = None,
+        memory_limit: float | None = None,
         random_state: Any = 0,
     ):
         self.space = space
@@ -160,6 +166,7 @@ class SSLSOP(StructuredEstimator):
         self.own_predictor = own_predictor
         self.tol = tol
         self.n_jobs = n_jobs
+        self.memory_limit = memory_limit
         self.random_state = random_state
 
     @classmethod
@@ -171,7 +178,7 @@ class SSLSOP(StructuredEstimator):
 
     # --- Algorithm 1 -------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, *, neighbors: Any = None) -> SSLSOP:
+    def fit(self, X: Any, y: Any, *, neighbors: Any = None, progress: Progress | None = None) -> SSLSOP:
         """Learn the local predictors and the missing outputs.
 
         Parameters
@@ -179,19 +186,22 @@ class SSLSOP(StructuredEstimator):
         X : (n, d) array or CSR matrix; for sequences a list of n (length, d) arrays or CSR matrices.
         y : n outputs, None where missing.
         neighbors : optional table of neighbors, (n, k) indices or a pair (indices, distances).
+        progress : called with the name of a phase before the first turn and the share of it that is done.
         """
-        for _ in self.iter_fit(X, y, neighbors=neighbors):
+        for _ in self.iter_fit(X, y, neighbors=neighbors, progress=progress):
             pass
         return self
 
-    def iter_fit(self, X: Any, y: Any, *, neighbors: Any = None) -> Iterator[Iteration]:
+    def iter_fit(
+        self, X: Any, y: Any, *, neighbors: Any = None, progress: Progress | None = None
+    ) -> Iterator[Iteration]:
         """Run Algorithm 1, yielding an `Iteration` after each turn.
 
         Between turns the model is whole: it predicts, explains, saves and resumes, also when the
         caller never comes back.
         """
         self._check_parameters()
-        self._start(X, y, neighbors)
+        self._start(X, y, neighbors, progress or _silent)
         yield from self._iterate(self.max_iter)
 
     def resume(self, extra_iter: int = 20) -> SSLSOP:
@@ -226,7 +236,7 @@ class SSLSOP(StructuredEstimator):
         self.stop_reason_ = "interrupted"
         return self
 
-    def _start(self, X: Any, y: Any, neighbors: Any) -> None:
+    def _start(self, X: Any, y: Any, neighbors: Any, progress: Progress) -> None:
         """Everything before the first turn: neighborhoods, kernel, starts."""
         space, inputs, given = check_training(self, X, y, self.space)
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -234,16 +244,20 @@ class SSLSOP(StructuredEstimator):
         self._idf = inverse_frequencies(inputs)
         self._search = self._make_search(inputs)
         if neighbors is None:
-            graph = build_graph(self._search, self.k, self.include_self)
+            progress("neighbors", 0.0)
+            graph = build_graph(self._search, self.k, self.include_self, partial(progress, "neighbors"))
         else:
             graph = given_graph(neighbors, len(inputs), len(inputs))
         kernel = self._make_kernel(inputs, graph)
         share = shares(graph.distances, self.weights, graph.bandwidth)
         self._given = given
+        progress("first outputs", 0.0)
         self._Y, self._shared = self._first_outputs(inputs, kernel)
+        start = self._shared_start(inputs)
         self._engine = engine_for(space)(
-            space, inputs, graph, share, kernel, self._shared_start(inputs), self._seed, self.n_jobs
+            space, inputs, graph, share, kernel, start, self._seed, self.n_jobs, self.memory_limit
         )
+        self._engine.prepare(partial(progress, "inner products"))
         self.history_ = []
         self.n_iter_ = 0
         self.stop_reason_ = "interrupted"
@@ -431,6 +445,8 @@ class SSLSOP(StructuredEstimator):
             check_choice(name, getattr(self, name), (True, False))
         check_number("C", self.C, least=0.0)
         check_number("tol", self.tol, least=0.0)
+        if self.memory_limit is not None:
+            check_number("memory_limit", self.memory_limit, least=0.0)
         for name in ("eta", "gamma", "scale"):
             if getattr(self, name) != "auto":
                 check_number(name, getattr(self, name), least=0.0, strictly=True, auto=True)
@@ -441,3 +457,7 @@ class SSLSOP(StructuredEstimator):
                 f"eta * C must be at most 1, or predictors overshoot zero; got eta={self.eta}, C={self.C}. "
                 "Lower one of them."
             )
+
+
+def _silent(phase: str, share: float) -> None:
+    """Progress that nobody asked for."""

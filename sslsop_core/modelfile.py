@@ -30,6 +30,8 @@ from .spaces import Classes, ListedSpace, OutputSpace, TreeLeaves
 from .ssvm import Weights
 
 VERSION = 1
+# Parameters that have their own place in the file, or belong to the machine and not to the model.
+NOT_KEPT = ("space", "random_state", "n_jobs", "memory_limit", "engine")
 
 
 def save_model(model: SSLSOP, path: str | Path, features: Features | None = None) -> None:
@@ -52,10 +54,10 @@ def dump_model(model: SSLSOP, features: Features | None = None) -> bytes:
     """The bytes of a model file; with fitted `features` the model predicts from raw inputs."""
     engine = model._engine
     shared, kernel = model._shared, engine.kernel
-    parameters = model.get_params(deep=False)
+    parameters = {k: v for k, v in model.get_params(deep=False).items() if k not in NOT_KEPT}
     header = {
         "space": engine.space.spec(),
-        "parameters": {k: v for k, v in parameters.items() if k not in ("space", "n_jobs", "random_state")},
+        "parameters": parameters,
         "inferred": model.space is None,
         "seed": model._seed,
         "kernel": {"gamma": kernel.gamma, "intercept": kernel.intercept, "scale": kernel.scale},

@@ -7,6 +7,8 @@ costs no accuracy where it matters.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numba import njit
 from threadpoolctl import threadpool_limits
@@ -16,7 +18,13 @@ from .parallel import over_chunks
 QUERIES, POINTS = 128, 2048  # a block of products stays in the cache
 
 
-def exact_nearest(points: np.ndarray, queries: np.ndarray, columns: int, n_jobs: int | None):
+def exact_nearest(
+    points: np.ndarray,
+    queries: np.ndarray,
+    columns: int,
+    n_jobs: int | None,
+    progress: Callable[[float], None] | None = None,
+):
     """Distances and indices of the nearest `columns` points of every query, nearest first."""
     centre = points.mean(axis=0, dtype=np.float64).astype(np.float32)
     points, queries = points - centre, queries - centre
@@ -26,7 +34,7 @@ def exact_nearest(points: np.ndarray, queries: np.ndarray, columns: int, n_jobs:
     with threadpool_limits(1, user_api="blas"):
         over_chunks(
             _search, len(queries), queries, points, halves, distances, indices,
-            n_jobs=n_jobs, work=float(len(queries)) * len(points),
+            n_jobs=n_jobs, work=float(len(queries)) * len(points), progress=progress,
         )  # fmt: skip
     order = np.argsort(distances, axis=1, kind="stable")
     return np.take_along_axis(distances, order, axis=1), np.take_along_axis(indices, order, axis=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -94,20 +95,24 @@ class Search:
             )
         return self._index
 
-    def _exact(self, queries: Any, columns: int) -> tuple[np.ndarray, np.ndarray]:
+    def _exact(
+        self, queries: Any, columns: int, progress: Callable[[float], None] | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         dense = not sp.issparse(self.points) and self.points.dtype == queries.dtype == np.float32
         if dense and self.points.shape[1] >= TREES_BELOW:
-            return exact_nearest(self.points, queries, columns, self._n_jobs)
+            return exact_nearest(self.points, queries, columns, self._n_jobs, progress)
         search = NearestNeighbors(n_neighbors=columns, n_jobs=self._n_jobs)
         return search.fit(self.points).kneighbors(queries)
 
-    def among(self, columns: int) -> tuple[np.ndarray, np.ndarray]:
+    def among(
+        self, columns: int, progress: Callable[[float], None] | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """For each of the points, distances and indices of the nearest others."""
         n = self.points.shape[0]
         if self.method == "approximate":
             indices, distances = self._descent(columns + 1).neighbor_graph
         else:
-            distances, indices = self._exact(self.points, min(columns + 1, n))
+            distances, indices = self._exact(self.points, min(columns + 1, n), progress)
         return _without_self(distances, indices, columns)
 
     def of(self, queries: Any, columns: int) -> tuple[np.ndarray, np.ndarray]:
@@ -129,7 +134,9 @@ def _without_self(distances, indices, columns):
     return distances[:, :columns].astype(np.float64), indices[:, :columns].astype(np.int32)
 
 
-def build_graph(search: Search, k: int, include_self: bool) -> Graph:
+def build_graph(
+    search: Search, k: int, include_self: bool, progress: Callable[[float], None] | None = None
+) -> Graph:
     """The k nearest neighbors of every point, the point itself first if it counts."""
     n = search.points.shape[0]
     most = n if include_self else n - 1
@@ -144,7 +151,7 @@ def build_graph(search: Search, k: int, include_self: bool) -> Graph:
     if wide == 0:
         distances, indices = np.zeros((n, 0)), np.zeros((n, 0), dtype=np.int32)
     else:
-        distances, indices = search.among(wide)
+        distances, indices = search.among(wide, progress)
     bandwidth = bandwidth_of(distances)
     distances, indices = distances[:, :others], indices[:, :others]
     if include_self:
