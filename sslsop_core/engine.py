@@ -75,7 +75,7 @@ class Engine(ABC):
         self.at = np.concatenate([[0], np.cumsum(inputs.lengths[graph.neighbors.ravel()])]).astype(np.int64)
         scores = int(self.at[-1]) * q * self.dtype.itemsize
         blocks = block_sizes(inputs, graph.neighbors).sum() * self.dtype.itemsize
-        # Scores are read in the order of the voters, the others from front to back: scores stay in memory first.
+        # Scores are read in the order of the voters, the others from front to back: they leave last.
         self._on_disk = beyond(memory_limit, {"S": scores, "A": scores, "gram": blocks})
         self.A = zeros((self.at[-1], q), self.dtype, "A" in self._on_disk)
         self.start_scores = np.zeros((0, q), dtype=self.dtype)

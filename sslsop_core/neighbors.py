@@ -14,7 +14,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import normalize
 
 from .inputs import Inputs, Matrix
-from .nearest import exact_nearest
+from .nearest import exact_nearest, exact_nearest_sparse
 
 # Exact search is n^2; past this size nearest-neighbor descent is faster and good enough.
 EXACT_UP_TO = 50_000
@@ -68,7 +68,8 @@ def weighted_sums(inputs: Inputs, idf: np.ndarray | None) -> Matrix:
 class Search:
     """Nearest neighbors among `points`, exact or approximate.
 
-    Cosine is euclidean distance between rows of unit length.
+    Cosine is euclidean distance between rows of unit length. Rows of zeros have no direction: they get one
+    of their own, or they would be nearer to everything than most things are to each other.
 
     Parameters
     ----------
@@ -79,12 +80,24 @@ class Search:
 
     def __init__(self, points: Any, metric: str, method: str, n_jobs: int | None, seed: int):
         self.metric = metric
-        self.points = normalize(points) if metric == "cosine" else points
+        self._any_empty = metric == "cosine" and bool(_empty(points).any())
+        self.points = self._scaled(points)
         n, d = self.points.shape
         if method == "auto":
             method = "exact" if n <= EXACT_UP_TO or (d <= 8 and not sp.issparse(points)) else "approximate"
         self.method = method
         self._n_jobs, self._seed, self._index = n_jobs, seed, None
+
+    def _scaled(self, rows: Any) -> Any:
+        if self.metric != "cosine":
+            return rows
+        unit = normalize(rows)
+        if not self._any_empty:
+            return unit
+        own = _empty(rows)[:, None].astype(unit.dtype)
+        if sp.issparse(unit):
+            return sp.hstack([unit, sp.csr_matrix(own)], format="csr")
+        return np.hstack([unit, own])
 
     def _descent(self, columns: int) -> Any:
         from pynndescent import NNDescent
@@ -98,8 +111,10 @@ class Search:
     def _exact(
         self, queries: Any, columns: int, progress: Callable[[float], None] | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
-        dense = not sp.issparse(self.points) and self.points.dtype == queries.dtype == np.float32
-        if dense and self.points.shape[1] >= TREES_BELOW:
+        if sp.issparse(self.points):
+            return exact_nearest_sparse(self.points, queries, columns, self._n_jobs, progress)
+        single = self.points.dtype == queries.dtype == np.float32
+        if single and self.points.shape[1] >= TREES_BELOW:
             return exact_nearest(self.points, queries, columns, self._n_jobs, progress)
         search = NearestNeighbors(n_neighbors=columns, n_jobs=self._n_jobs)
         return search.fit(self.points).kneighbors(queries)
@@ -117,12 +132,17 @@ class Search:
 
     def of(self, queries: Any, columns: int) -> tuple[np.ndarray, np.ndarray]:
         """For each query, distances and indices of the nearest points."""
-        queries = normalize(queries) if self.metric == "cosine" else queries
+        queries = self._scaled(queries)
         if self.method == "approximate":
             indices, distances = self._descent(columns + 1).query(queries, k=columns)
         else:
             distances, indices = self._exact(queries, columns)
         return distances.astype(np.float64), indices.astype(np.int32)
+
+
+def _empty(rows: Any) -> np.ndarray:
+    """Mask of the rows without a non-zero entry."""
+    return np.asarray(abs(rows).sum(axis=1)).ravel() == 0
 
 
 def _without_self(distances, indices, columns):
