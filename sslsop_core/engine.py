@@ -89,6 +89,15 @@ class Engine(ABC):
         self.square_norm = np.full(n, 0.0 if start is None or start.anchor else start.square_norm)
         self._work = float(self.at[-1] * q)
 
+    @property
+    def starts(self) -> np.ndarray:
+        """Where the tokens of each training point begin."""
+        return self.inputs.starts
+
+    def here(self) -> Engine:
+        """The engine in this process: itself."""
+        return self
+
     # --- what is computed once ---------------------------------------------------------------------
 
     @cached_property
@@ -125,7 +134,7 @@ class Engine(ABC):
 
     @cached_property
     def voters(self) -> tuple[np.ndarray, np.ndarray]:
-        return self.graph.voters()
+        return self.graph.voters(len(self.inputs))
 
     @property
     def fresh(self) -> np.ndarray:
@@ -237,6 +246,16 @@ class ListedEngine(Engine):
             self.space.groups, self._losses, self.space.zero_one, exact, self.Z, Y_new,
         )  # fmt: skip
         return Y_new
+
+    def sum_votes(self, exact: bool) -> tuple[np.ndarray, np.ndarray]:
+        """What each output of each point would cost these neighborhoods, and whether they reach it."""
+        n, q = len(self.inputs), len(self.space)
+        costs, reached = np.zeros((n, q)), np.zeros(n, dtype=bool)
+        over_chunks(
+            listed_steps.sum_votes, n, self.S, self.vote_weights, *self.voters, self._losses,
+            self.space.zero_one, exact, self.Z, costs, reached, n_jobs=self.n_jobs, work=self._work,
+        )  # fmt: skip
+        return costs, reached
 
 
 class ChainEngine(Engine):

@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from numbers import Integral
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -44,6 +44,9 @@ from .shared import SharedPredictor, train_shared
 from .spaces import Classes, OutputSpace
 from .starts import nearest_start, random_start, shared_start, spread_start
 
+if TYPE_CHECKING:
+    from .cluster import ClusterEngine
+
 Progress = Callable[[str, float], None]
 
 CHOICES = {
@@ -53,6 +56,7 @@ CHOICES = {
     "kernel": ("linear", "rbf"),
     "metric": ("euclidean", "cosine"),
     "search": ("auto", "exact", "approximate"),
+    "engine": ("threads", "dask"),
 }
 
 
@@ -95,6 +99,8 @@ class SSLSOP(StructuredEstimator):
     n_jobs : threads; the result does not depend on it.
     memory_limit : bytes that scores, coefficients and inner products may take in memory, None for all that
         there is. What is beyond lies in a temporary file (in `TMPDIR`); the result does not depend on it.
+    engine : "threads" of this process, or "dask": the workers of the current `distributed.Client` (see
+        docs/cluster.md). X may then also be a Dask array, whose blocks of rows never come here to be trained on.
     random_state : seed of all draws.
 
     Attributes
@@ -118,7 +124,8 @@ class SSLSOP(StructuredEstimator):
     """
 
     features_: Features | None = None
-    _engine: Engine
+    _trainer: Engine | ClusterEngine
+    _search_index: Search | None
     _given: np.ndarray
     _Y: np.ndarray
 
@@ -145,6 +152,7 @@ class SSLSOP(StructuredEstimator):
         tol: float = 1e-4,
         n_jobs: int | None = None,
         memory_limit: float | None = None,
+        engine: str = "threads",
         random_state: Any = 0,
     ):
         self.space = space
@@ -167,6 +175,7 @@ class SSLSOP(StructuredEstimator):
         self.tol = tol
         self.n_jobs = n_jobs
         self.memory_limit = memory_limit
+        self.engine = engine
         self.random_state = random_state
 
     @classmethod
@@ -222,7 +231,7 @@ class SSLSOP(StructuredEstimator):
         An output taken away stays as it is until the next turn, which is free to move it.
         """
         check_is_fitted(self, "history_")
-        starts = self._engine.inputs.starts
+        starts = self._trainer.starts
         given, Y = self._given.copy(), self._Y.copy()
         for i, output in changes.items():
             if not 0 <= i < len(starts) - 1:
@@ -238,29 +247,37 @@ class SSLSOP(StructuredEstimator):
 
     def _start(self, X: Any, y: Any, neighbors: Any, progress: Progress) -> None:
         """Everything before the first turn: neighborhoods, kernel, starts."""
-        space, inputs, given = check_training(self, X, y, self.space)
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        self.space_ = space
-        self._idf = inverse_frequencies(inputs)
-        self._search = self._make_search(inputs)
-        if neighbors is None:
-            progress("neighbors", 0.0)
-            graph = build_graph(self._search, self.k, self.include_self, partial(progress, "neighbors"))
+        self._search_index = None
+        if self.engine == "dask":
+            from .cluster import start_on_cluster  # Dask is an extra
+
+            start_on_cluster(self, X, y, neighbors, progress)
         else:
-            graph = given_graph(neighbors, len(inputs), len(inputs))
-        kernel = self._make_kernel(inputs, graph)
-        share = shares(graph.distances, self.weights, graph.bandwidth)
-        self._given = given
-        progress("first outputs", 0.0)
-        self._Y, self._shared = self._first_outputs(inputs, kernel)
-        start = self._shared_start(inputs)
-        self._engine = engine_for(space)(
-            space, inputs, graph, share, kernel, start, self._seed, self.n_jobs, self.memory_limit
-        )
-        self._engine.prepare(partial(progress, "inner products"))
+            self._start_here(X, y, neighbors, progress)
         self.history_ = []
         self.n_iter_ = 0
         self.stop_reason_ = "interrupted"
+
+    def _start_here(self, X: Any, y: Any, neighbors: Any, progress: Progress) -> None:
+        space, inputs, given = check_training(self, X, y, self.space)
+        self.space_, self._given = space, given
+        self._idf = inverse_frequencies(inputs)
+        self._search_index = self._make_search(inputs)
+        if neighbors is None:
+            progress("neighbors", 0.0)
+            graph = build_graph(self._search_index, self.k, self.include_self, partial(progress, "neighbors"))
+        else:
+            graph = given_graph(neighbors, len(inputs), len(inputs))
+        kernel = self._make_kernel(inputs.square_norms, graph.bandwidth)
+        share = shares(graph.distances, self.weights, graph.bandwidth)
+        progress("first outputs", 0.0)
+        self._Y, self._shared = self._first_outputs(inputs, kernel)
+        start = self._shared_start(inputs)
+        self._trainer = engine_for(space)(
+            space, inputs, graph, share, kernel, start, self._seed, self.n_jobs, self.memory_limit
+        )
+        self._trainer.prepare(partial(progress, "inner products"))
 
     def _first_outputs(self, inputs: Inputs, kernel: Kernel) -> tuple[np.ndarray, SharedPredictor | None]:
         """Where outputs and, through a shared predictor, the local ones begin."""
@@ -290,15 +307,15 @@ class SSLSOP(StructuredEstimator):
         scores = self._shared.scores(self.space_, inputs)
         return Start(scores, float(np.sum(weights.W**2)), weights.T, self.anchor)
 
-    def _make_kernel(self, inputs: Inputs, graph: Graph) -> Kernel:
+    def _make_kernel(self, square_norms: np.ndarray, bandwidth: float) -> Kernel:
         if self.kernel == "rbf":
-            return Kernel(1 / graph.bandwidth if self.gamma == "auto" else float(self.gamma), self.intercept)
-        scale = float(inputs.square_norms.mean()) if self.scale == "auto" else float(self.scale)
+            return Kernel(1 / bandwidth if self.gamma == "auto" else float(self.gamma), self.intercept)
+        scale = float(square_norms.mean()) if self.scale == "auto" else float(self.scale)
         return Kernel(None, self.intercept, scale if scale > 0 else 1.0)
 
     def _iterate(self, turns: int) -> Iterator[Iteration]:
-        engine, space = self._engine, self.space_
-        starts, exact = engine.inputs.starts, self.output_step == "exact"
+        engine, space = self._trainer, self.space_
+        starts, exact = engine.starts, self.output_step == "exact"
         engine.upper_bounds(self._Y)
         before = engine.objective(self.C)
         self.stop_reason_ = "interrupted"
@@ -339,7 +356,19 @@ class SSLSOP(StructuredEstimator):
     @property
     def outputs_(self) -> Any:
         check_is_fitted(self, "history_")
-        return self._outside(self._Y, self._engine.inputs.starts)
+        return self._outside(self._Y, self._trainer.starts)
+
+    @property
+    def _engine(self) -> Engine:
+        """The engine in this process; one whose blocks are on a cluster fetches them when first asked for."""
+        self._trainer = self._trainer.here()
+        return self._trainer
+
+    @property
+    def _search(self) -> Search:
+        if self._search_index is None:
+            self._search_index = self._make_search(self._engine.inputs)
+        return self._search_index
 
     @property
     def graph_(self) -> Graph:

@@ -234,7 +234,7 @@ def _restore(header: dict[str, Any], tensors: _Tensors) -> SSLSOP:
     model.history_ = _history(space, tensors, model._Y.shape)
     model.n_iter_ = len(model.history_)
     model.stop_reason_ = str(header["stop_reason"])
-    model._search = model._make_search(inputs)
+    model._search_index = None
     share = tensors.numbers("share", *neighbors.shape)
     engine = engine_for(space)(
         space, inputs, graph, share, kernel, model._shared_start(inputs), model._seed, model.n_jobs
@@ -245,7 +245,7 @@ def _restore(header: dict[str, Any], tensors: _Tensors) -> SSLSOP:
     engine.start_weight = float(header["start_weight"])
     if isinstance(engine, ChainEngine):
         engine.T = np.ascontiguousarray(tensors.numbers("transitions", n, q, q), dtype=engine.dtype)
-    model._engine = engine
+    model._trainer = engine
     if "features" in header:
         model.features_ = from_state(header["features"], tensors.named("features."))
     return model

@@ -100,7 +100,7 @@ def test_approximate_search_finds_nearly_all_neighbors_every_time_the_same():
 
 def test_voters_are_the_reverse_of_neighbors():
     graph = graph_of(np.random.default_rng(0).normal(size=(25, 3)))
-    starts, pairs = graph.voters()
+    starts, pairs = graph.voters(len(graph.neighbors))
     for j in range(25):
         expected = np.flatnonzero(graph.neighbors.ravel() == j)
         assert pairs[starts[j] : starts[j + 1]].tolist() == expected.tolist()
