@@ -1,10 +1,10 @@
 """Algorithm 1 on a Dask cluster: points and neighborhoods stay on the workers, outputs travel.
 
-Points are cut into parts, one block of neighborhoods each. Before the first turn each part is searched for the
-nearest of every other (map) and the best k are kept (reduce); a block then fetches the rows of its neighbors once.
-In a turn a block moves its predictors, sums up what each output of each point in it would cost (map), and whoever
-owns the point adds the sums up and chooses (reduce). So a turn sends at most blocks x n x q numbers, whatever the
-number of features and of neighbors, and the outputs themselves.
+Points are cut into parts, one block of neighborhoods each. Before the first turn each part is searched
+for the nearest of every other (map) and the best k are kept (reduce); a block then fetches the rows of its
+neighbors once. In a turn a block moves its predictors and sums up what each output of each point in it would
+cost (map); where the point is, the sums are added up and its output is chosen (reduce). So a turn sends at
+most blocks x n x q numbers, whatever the number of features and of neighbors, and the outputs themselves.
 
 The state of a block is never changed: every turn makes a new one from the last one and from outputs that the
 client holds. A worker that is lost takes states with it; Dask makes them again from the same tasks, and only
@@ -106,6 +106,7 @@ class Parts:
         return int(self.edges[-1])
 
     def submit(self, function: Callable[..., Any], *args: Any) -> Any:
+        self._require_connection()
         return self.client.submit(function, *args, pure=False)
 
     def send(self, array: np.ndarray) -> list[Any]:
@@ -113,18 +114,18 @@ class Parts:
         return [self.submit(np.asarray, array[a:b]) for a, b in zip(self.edges, self.edges[1:], strict=False)]
 
     def gather(self, futures: list[Any]) -> list[Any]:
-        """Results of the futures."""
-        from distributed import CancelledError
-
         try:
             return self.client.gather(futures)
-        except (CancelledError, RuntimeError, OSError, ValueError) as error:
-            if self.client.status == "running":
-                raise
+        except Exception:
+            self._require_connection()
+            raise
+
+    def _require_connection(self) -> None:
+        if self.client.status != "running":
             raise RuntimeError(
-                "The connection to the Dask cluster is closed, and the predictors there are gone. The outputs of "
-                "the last turn are in outputs_; connect a Client and fit again."
-            ) from error
+                "The connection to the Dask cluster is closed and the predictors there are gone. The outputs "
+                "of the last turn are in outputs_; connect a Client and fit again."
+            )
 
 
 def _checked_rows(block: Any) -> Inputs:
@@ -142,7 +143,9 @@ def start_on_cluster(model: SSLSOP, X: Any, y: Any, neighbors: Any, progress: Pr
     inputs = None
     if hasattr(X, "to_delayed"):
         if len(X.shape) != 2 or not all(np.isfinite(X.shape)):
-            raise ValueError(f"X must have two known dimensions; got shape {X.shape}. Call compute_chunk_sizes().")
+            raise ValueError(
+                f"X must have two known dimensions; got shape {X.shape}. Call compute_chunk_sizes()."
+            )
         model.n_features_in_ = X.shape[1]
         space, given = check_outputs(y, model.space, np.arange(X.shape[0] + 1))
     else:
@@ -176,7 +179,9 @@ def _find_neighbors(model: SSLSOP, parts: Parts, neighbors: Any) -> tuple[list[A
         pairs = zip(parts.send(graph.neighbors), parts.send(graph.distances), strict=True)
         return [parts.submit(_pair, *pair) for pair in pairs], graph.bandwidth
     others, wide = columns_needed(parts.n, model.k, model.include_self)
-    searches = [parts.submit(_index, rows, model, parts.n) for rows in parts.rows]
+    searches = [
+        parts.submit(_index, rows, model.metric, model.search, parts.n, model._seed) for rows in parts.rows
+    ]
     found = []
     for a, rows in enumerate(parts.rows):
         near = [
@@ -198,10 +203,10 @@ def _pair(*pair: np.ndarray) -> tuple[np.ndarray, ...]:
     return pair
 
 
-def _index(rows: Inputs, model: SSLSOP, n: int) -> Search:
+def _index(rows: Inputs, metric: str, method: str, n: int, seed: int) -> Search:
     """A search among the points of one part; rows of zeros may be in any of them."""
-    method = suitable_method(model.search, n, rows.d, sp.issparse(rows.rows))
-    return Search(rows.rows, model.metric, method, 1, model._seed, model.metric == "cosine")
+    method = suitable_method(method, n, rows.d, sp.issparse(rows.rows))
+    return Search(rows.rows, metric, method, 1, seed, metric == "cosine")
 
 
 def _nearest(search: Search, queries: Inputs, wide: int, first: int) -> tuple[np.ndarray, np.ndarray]:
@@ -230,9 +235,7 @@ def _neighborhoods(table: tuple[np.ndarray, np.ndarray], others: int, include_se
     return neighborhoods(*table, others, include_self, first)
 
 
-def _first_outputs(
-    model: SSLSOP, parts: Parts, kernel: Kernel
-) -> tuple[np.ndarray, SharedPredictor | None]:
+def _first_outputs(model: SSLSOP, parts: Parts, kernel: Kernel) -> tuple[np.ndarray, SharedPredictor | None]:
     """Where outputs and predictors begin; the shared one is trained here, on the labelled rows."""
     space, given, starts = model.space_, model._given, np.arange(parts.n + 1)
     labeled = np.flatnonzero(space.complete(given, starts))
@@ -319,12 +322,21 @@ def _build(
     engine = engine_for(space)(space, inputs, graph, share, kernel, start, seed, 1)
     engine.prepare(None)
     state = {name: getattr(engine, name) for name in STATE}
-    for name in STATE:
-        engine.__dict__.pop(name)
+    for name in (*STATE, "tokens"):
+        engine.__dict__.pop(name, None)
+    engine.inputs = _without_features(inputs)
+    engine.voters = engine.graph.voters(len(inputs))  # found once, not in every turn
     return engine, state
 
 
-def _engine_in(engine: Engine, state: State, changing: tuple[str, ...]) -> ListedEngine:
+def _without_features(inputs: Inputs) -> Inputs:
+    """What turns need of the inputs: how many, and their keys. Features have gone into the Gram blocks."""
+    bare = Inputs(np.empty((len(inputs), 0), dtype=inputs.rows.dtype), inputs.starts)
+    bare.__dict__["keys"] = inputs.keys
+    return bare
+
+
+def _engine_in(engine: ListedEngine, state: State, changing: tuple[str, ...]) -> ListedEngine:
     """The engine in a state; what is going to change is a copy."""
     whole = copy.copy(engine)
     whole.__dict__.update(state)
@@ -333,7 +345,9 @@ def _engine_in(engine: Engine, state: State, changing: tuple[str, ...]) -> Liste
     return whole
 
 
-def _observe(engine: Engine, state: State, outputs: list[np.ndarray], outside: list[np.ndarray], own: int):
+def _observe(
+    engine: ListedEngine, state: State, outputs: list[np.ndarray], outside: list[np.ndarray], own: int
+):
     """The state after the bounds for these outputs of all parts (eqs. 6 and 7)."""
     there = [codes[points] for codes, points in zip(outputs, outside, strict=True)]
     Y = np.concatenate([outputs[own], *there]).astype(np.int32)
@@ -342,21 +356,20 @@ def _observe(engine: Engine, state: State, outputs: list[np.ndarray], outside: l
     return state | {name: getattr(whole, name) for name in ("Z", "known", "bounds")} | {"Y": Y}
 
 
-def _advance(engine: Engine, state: State, eta: float, C: float) -> State:
+def _advance(engine: ListedEngine, state: State, eta: float, C: float) -> State:
     """The state after a step on the predictors (eq. 12)."""
     whole = _engine_in(engine, state, ("S", "A", "square_norm", "learned"))
     whole.update_predictors(state["Y"], eta, C)
     return state | {name: getattr(whole, name) for name in STATE}
 
 
-def _votes(engine: Engine, state: State, exact: bool, outside: list[np.ndarray], own: int) -> list[Any]:
+def _votes(engine: ListedEngine, state: State, exact: bool, outside: list[np.ndarray], own: int) -> list[Any]:
     """Per part the points that this block has a say on, what each output costs it, and whom it reaches."""
     costs, reached = _engine_in(engine, state, ()).sum_votes(exact)
     m = len(costs) - sum(map(len, outside))
     at = m + np.concatenate([[0], np.cumsum([len(points) for points in outside])])
     parcels: list[Any] = [
-        (points, costs[lo:hi], reached[lo:hi])
-        for points, lo, hi in zip(outside, at, at[1:], strict=False)
+        (points, costs[lo:hi], reached[lo:hi]) for points, lo, hi in zip(outside, at, at[1:], strict=False)
     ]
     parcels[own] = (np.arange(m), costs[:m], reached[:m])
     return parcels

@@ -100,7 +100,7 @@ class SSLSOP(StructuredEstimator):
     memory_limit : bytes that scores, coefficients and inner products may take in memory, None for all that
         there is. What is beyond lies in a temporary file (in `TMPDIR`); the result does not depend on it.
     engine : "threads" of this process, or "dask": the workers of the current `distributed.Client` (see
-        docs/cluster.md). X may then also be a Dask array, whose blocks of rows never come here to be trained on.
+        docs/cluster.md). X may then also be a Dask array, whose rows the workers read.
     random_state : seed of all draws.
 
     Attributes

@@ -199,7 +199,7 @@ def update_outputs(lo, hi, S, weight, voter_starts, voters, given, groups, losse
 
 @njit(nogil=True, cache=True)
 def sum_votes(lo, hi, S, weight, voter_starts, voters, losses, zero_one, exact, Z, costs, reached):
-    """The first half of `update_outputs`, where voters are in several places: their sums over points lo..hi."""
+    """The first half of `update_outputs` where voters are in several places: sums for points lo..hi."""
     for i in range(lo, hi):
         own = voters[voter_starts[i] : voter_starts[i + 1]]
         reached[i] = _add_votes(costs[i], S, weight, own, losses, zero_one, exact, Z)

@@ -100,7 +100,8 @@ class Search:
             any_empty = metric == "cosine" and bool(empty_rows(points).any())
         self._any_empty = any_empty
         self.points = self._scaled(points)
-        self.method = suitable_method(method, *points.shape, sp.issparse(points))
+        n, d = points.shape
+        self.method = suitable_method(method, n, d, sp.issparse(points))
         self._n_jobs, self._seed, self._index = n_jobs, seed, None
 
     def _scaled(self, rows: Any) -> Any:
@@ -161,7 +162,7 @@ def empty_rows(rows: Any) -> np.ndarray:
 
 
 def without_self(distances, indices, columns, first=0):
-    """Drop each point, numbered from `first`, from its own list; where duplicates crowded it out, the last."""
+    """Drop each point (the first is `first`) from its own list; where duplicates crowded it out, the last."""
     itself = indices == np.arange(first, first + len(indices))[:, None]
     itself[~itself.any(axis=1), -1] = True
     shape = (len(indices), indices.shape[1] - 1)
@@ -179,7 +180,8 @@ def build_graph(
         distances, indices = np.zeros((n, 0)), np.zeros((n, 0), dtype=np.int32)
     else:
         distances, indices = search.among(wide, progress)
-    return Graph(*neighborhoods(distances, indices, others, include_self), bandwidth_of(distances))
+    neighbors, lengths = neighborhoods(distances, indices, others, include_self)
+    return Graph(neighbors, lengths, bandwidth_of(distances))
 
 
 def columns_needed(n: int, k: int, include_self: bool) -> tuple[int, int]:
