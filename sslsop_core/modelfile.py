@@ -32,6 +32,8 @@ from .spaces import Classes, ListedSpace, OutputSpace, TreeLeaves
 from .ssvm import Weights
 
 VERSION = 1
+# Parameters that have their own place in the file, or belong to the machine and not to the model.
+NOT_KEPT = ("space", "random_state", "n_jobs", "memory_limit", "engine")
 
 
 def save_model(model: SSLSOP, path: str | Path, features: Features | None = None) -> None:
@@ -54,12 +56,12 @@ def dump_model(model: SSLSOP, features: Features | None = None) -> bytes:
     """The bytes of a model file; with fitted `features` the model predicts from raw inputs."""
     engine = model._engine
     shared, kernel = model._shared, engine.kernel
-    parameters = model.get_params(deep=False)
+    parameters = {k: v for k, v in model.get_params(deep=False).items() if k not in NOT_KEPT}
     if model.views is not None:
         parameters["views"] = [np.asarray(view).tolist() for view in model.views]
     header = {
         "space": engine.space.spec(),
-        "parameters": {k: v for k, v in parameters.items() if k not in ("space", "n_jobs", "random_state")},
+        "parameters": parameters,
         "inferred": model.space is None,
         "seed": model._seed,
         "kernel": {"gamma": kernel.gamma, "intercept": kernel.intercept, "scale": kernel.scale},
@@ -238,7 +240,7 @@ def _restore(header: dict[str, Any], tensors: _Tensors) -> SSLSOP:
     model.history_ = _history(space, tensors, model._Y.shape)
     model.n_iter_ = len(model.history_)
     model.stop_reason_ = str(header["stop_reason"])
-    model._search = model._make_search(inputs)
+    model._search_index = None
     share = tensors.numbers("share", *neighbors.shape)
     engine = engine_for(space)(
         space, inputs, graph, share, kernel, model._shared_start(inputs), model._seed, model.n_jobs
@@ -249,7 +251,7 @@ def _restore(header: dict[str, Any], tensors: _Tensors) -> SSLSOP:
     engine.start_weight = float(header["start_weight"])
     if isinstance(engine, ChainEngine):
         engine.T = np.ascontiguousarray(tensors.numbers("transitions", n, q, q), dtype=engine.dtype)
-    model._engine = engine
+    model._trainer = engine
     if "features" in header:
         model.features_ = from_state(header["features"], tensors.named("features."))
     return model

@@ -104,7 +104,7 @@ def test_saving_replaces_a_file_only_when_complete(tmp_path):
     model, _ = fitted("classes")
     model.save(path)
     before = path.read_bytes()
-    model._engine = None  # cannot be written
+    model._trainer = None  # cannot be written
     with pytest.raises(AttributeError):
         model.save(path)
     assert path.read_bytes() == before
