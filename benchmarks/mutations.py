@@ -187,7 +187,7 @@ def tensors_changed(data: bytes, rng: random.Random) -> bytes:
     if opened is None or not opened[1]:
         return bytes_changed(data, rng)
     header, tensors = opened
-    name = rng.choice(list(tensors))
+    name = rng.choice(sorted(tensors))
     tensor = tensors[name]
     way = rng.randrange(6)
     if way == 0:

@@ -23,7 +23,7 @@ from .inputs import Inputs
 from .kernels import Kernel
 from .labelsets import LabelSets
 from .learner import SSLSOP, Iteration
-from .neighbors import Graph
+from .neighbors import Graph, given_graph, shares
 from .sequences import Sequences
 from .shared import SharedPredictor
 from .spaces import Classes, ListedSpace, OutputSpace, TreeLeaves
@@ -68,7 +68,6 @@ def dump_model(model: SSLSOP, features: Features | None = None) -> bytes:
         "starts": engine.inputs.starts,
         "neighbors": engine.graph.neighbors,
         "distances": engine.graph.distances,
-        "share": engine.share,
         "coefficients": engine.A,
         "learned": engine.learned,
         "square_norm": engine.square_norm,
@@ -221,9 +220,9 @@ def _restore(header: dict[str, Any], tensors: _Tensors) -> SSLSOP:
     n, tokens = len(inputs), inputs.rows.shape[0]
     if inputs.starts[-1] != tokens or (n != tokens and not isinstance(space, Sequences)):
         raise ValueError("The model file is damaged: starts do not fit the rows.")
-    neighbors = np.ascontiguousarray(tensors.integers("neighbors", 0, n, n, None), dtype=np.int32)
-    distances = tensors.numbers("distances", *neighbors.shape)
-    graph = Graph(neighbors, distances, _positive(header["bandwidth"]))
+    found = tensors.integers("neighbors", 0, n, n, None), tensors.numbers("distances", n, None)
+    table = given_graph(found, n, n)
+    graph = Graph(table.neighbors, table.distances, _positive(header["bandwidth"]))
     kernel = _kernel(header["kernel"])
 
     model.space_, model.n_features_in_ = space, d
@@ -237,13 +236,13 @@ def _restore(header: dict[str, Any], tensors: _Tensors) -> SSLSOP:
     model.n_iter_ = len(model.history_)
     model.stop_reason_ = str(header["stop_reason"])
     model._search = model._make_search(inputs)
-    share = tensors.numbers("share", *neighbors.shape)
+    share = shares(graph.distances, model.weights, graph.bandwidth)
     engine = engine_for(space)(
         space, inputs, graph, share, kernel, model._shared_start(inputs), model._seed, model.n_jobs
     )
     engine.A = np.ascontiguousarray(tensors.numbers("coefficients", *engine.A.shape), dtype=engine.dtype)
     engine.learned = tensors.flags("learned", n)
-    engine.square_norm = tensors.numbers("square_norm", n)
+    engine.square_norm = tensors.numbers("square_norm", n).astype(np.float64)
     engine.start_weight = _between("start_weight", float(header["start_weight"]), 0.0, 1.0)
     if isinstance(engine, ChainEngine):
         engine.T = np.ascontiguousarray(tensors.numbers("transitions", n, q, q), dtype=engine.dtype)
