@@ -22,8 +22,7 @@ EXACT_UP_TO = 50_000
 TREES_BELOW = 16
 # The heat weights' bandwidth: median squared distance to the neighbor of this rank.
 BANDWIDTH_RANK = 10
-# No neighbor counts nothing at all: those of a point far from all others may be the only ones who know.
-LEAST_HEAT = 1e-30
+LEAST_HEAT = 1e-9  # of the weight of the nearest neighbor
 
 
 @dataclass(frozen=True, eq=False)
@@ -264,6 +263,6 @@ def shares(distances: np.ndarray, weights: str, bandwidth: float) -> np.ndarray:
     if weights == "uniform":
         return np.full(distances.shape, 1.0 / distances.shape[1])
     squares = distances**2
-    heat = np.exp((squares.min(axis=1, keepdims=True) - squares) / bandwidth)
-    heat = np.maximum(heat, LEAST_HEAT)
+    # Floored, so that a point far from all others still hears them and no known share is zero.
+    heat = np.maximum(np.exp((squares.min(axis=1, keepdims=True) - squares) / bandwidth), LEAST_HEAT)
     return heat / heat.sum(axis=1, keepdims=True)
