@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import scipy.linalg
@@ -23,6 +24,18 @@ MOST_SUPPORT = 2000
 MOST_JUDGED = 3000
 
 
+class Shared(Protocol):
+    """w_0 as the learner knows it: how it scores tokens and transitions, and its norm."""
+
+    @property
+    def transitions(self) -> np.ndarray: ...
+
+    @property
+    def square_norm(self) -> float: ...
+
+    def scores(self, space: OutputSpace, inputs: Inputs) -> np.ndarray: ...
+
+
 @dataclass(frozen=True, eq=False)
 class SharedPredictor:
     """w_0 in coordinates in which the kernel is a plain inner product.
@@ -41,6 +54,15 @@ class SharedPredictor:
             return self.kernel.matrix(inputs, self.support) @ self.whiten
         rows = inputs.rows / inputs.rows.dtype.type(np.sqrt(self.kernel.scale))
         return with_intercept(rows) if self.kernel.intercept else rows
+
+    @property
+    def transitions(self) -> np.ndarray:
+        return self.weights.T
+
+    @property
+    def square_norm(self) -> float:
+        """That of the part that acts on features."""
+        return float(np.sum(self.weights.W**2))
 
     def scores(self, space: OutputSpace, inputs: Inputs) -> np.ndarray:
         """Scores per token, shape (tokens, q)."""
