@@ -17,6 +17,7 @@ from threadpoolctl import threadpool_limits
 from .baselines.generative import Gaussian, against
 from .baselines.hybrid import HybridCRF
 from .inputs import Inputs, tokens_of
+from .remember import remembered
 from .sequences import Sequences
 from .spaces import ListedSpace, OutputSpace
 
@@ -49,6 +50,7 @@ class QuadraticPredictor:
         return S.astype(rows.dtype)
 
 
+@remembered
 def train_hybrid(
     space: OutputSpace, inputs: Inputs, codes: np.ndarray, labeled: np.ndarray, views: Any, seed: int
 ) -> QuadraticPredictor:
