@@ -157,7 +157,9 @@ def _compare(benchmark, problem, methods, options, store, progress) -> Compariso
     settings = protocol | {"methods": list(methods)}
     run = store.start("compare", problem, settings, seed=options.seed, name=f"reproduce {benchmark.name}")
     cells = iter_cross_validate(methods, problem, **protocol, n_jobs=options.jobs, store=store, run=run)
-    return Comparison(list(progress.follow(benchmark.name, cells)), next(iter(methods)))
+    comparison = Comparison(list(progress.follow(benchmark.name, cells)), next(iter(methods)))
+    store.change(run, losses=comparison.means)
+    return comparison
 
 
 def _sweep(benchmark, problem, name, values, folds, options, store, progress) -> Sweep:

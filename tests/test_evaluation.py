@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from contextlib import closing
 from dataclasses import asdict, replace
 from itertools import product
@@ -282,7 +283,11 @@ class Endless(SupervisedSSVM):
 def test_closing_ends_work_in_progress(tmp_path, moons):
     trace = tmp_path / "trace"
     methods = {"quick": Endless(), "endless": Endless(trace=str(trace))}
-    with closing(iter_cross_validate(methods, moons, folds=2, n_jobs=2)) as cells:
+    with (
+        warnings.catch_warnings(),
+        closing(iter_cross_validate(methods, moons, folds=2, n_jobs=2)) as cells,
+    ):
+        warnings.simplefilter("error")  # cancelling is no mishap
         assert next(cells).method == "quick"
         while not trace.exists():
             time.sleep(0.02)
@@ -318,6 +323,7 @@ def test_stored_cells_are_not_computed_again(tmp_path, moons):
     assert [run.status for run in runs] == ["finished", "finished"]
     assert len(store.cells(runs[0].id)) == 6
     assert store.cells(runs[0].id) == list(again.cells)
+    assert runs[0].losses == again.means
 
 
 @pytest.mark.parametrize(

@@ -131,10 +131,13 @@ def test_a_newer_file_is_refused(store):
         Store(store.folder)
 
 
+WRONG_TYPE = json.dumps(cell().to_json() | {"fit_seconds": "<b>long</b>"})
+
+
 def test_damaged_values_are_refused(store, problem):
     run = store.start("compare", problem, {})
     store.add_cell(run, cell())
-    for damage in ("no json", "[1, 2]", json.dumps({"method": "x"}), "[" * 100_000):
+    for damage in ("no json", "[1, 2]", json.dumps({"method": "x"}), WRONG_TYPE, "[" * 100_000):
         with sqlite3.connect(store.path) as db:
             db.execute("UPDATE run_cells SET cell = ?", [damage])
         with pytest.raises(ValueError, match="damaged"):

@@ -85,14 +85,15 @@ class Cell:
     @classmethod
     def from_json(cls, data: Any) -> Cell:
         """A cell read back; a ValueError if the data are not one."""
-        names = {f.name for f in fields(cls)}
-        if not isinstance(data, dict) or set(data) != names:
+        kinds: dict[str, Any] = {"str": str, "int": int, "float": (int, float)}
+        expected = {f.name: kinds.get(str(f.type), dict) for f in fields(cls)}
+        if not isinstance(data, dict) or set(data) != set(expected):
             raise ValueError("a stored cell is damaged: its fields are not those of a cell.")
-        for name in ("new", "hidden"):
-            if not isinstance(data[name], dict) or not all(
-                isinstance(value, int | float) for value in data[name].values()
-            ):
-                raise ValueError(f"a stored cell is damaged: {name} must map names to numbers.")
+        wrong = [name for name, kind in expected.items() if not isinstance(data[name], kind)]
+        if wrong:
+            raise ValueError(f"a stored cell is damaged: {', '.join(wrong)} must be of another type.")
+        if not all(isinstance(value, int | float) for on in ("new", "hidden") for value in data[on].values()):
+            raise ValueError("a stored cell is damaged: measures must be numbers.")
         return cls(**data)
 
 

@@ -53,6 +53,12 @@ class Comparison:
         """Names of the measures: "loss", "0-1", ..."""
         return list(dict.fromkeys(name for cell in self.cells for name in cell.new))
 
+    @property
+    def means(self) -> dict[str, float]:
+        """The mean loss on test points of every method that has one."""
+        found = {method: list(self.values(method).values()) for method in self.methods}
+        return {method: float(np.mean(losses)) for method, losses in found.items() if losses}
+
     def values(self, method: str, measure: str = "loss", on: str = "new") -> dict[int, float]:
         """A measure on each fold that is finished, on "new" points or on the "hidden" outputs."""
         if on not in ("new", "hidden"):
@@ -197,7 +203,10 @@ def cross_validate(
     cells = iter_cross_validate(
         named, problem, folds, labeled, seed, n_jobs=n_jobs, tune=tune, store=store, run=run
     )
-    return Comparison(list(cells), next(iter(named)))
+    comparison = Comparison(list(cells), next(iter(named)))
+    if store is not None and run is not None:
+        store.change(run, losses=comparison.means)
+    return comparison
 
 
 def iter_learning_curve(
@@ -233,8 +242,14 @@ def learning_curve(
     Parameters are those of `cross_validate`; `shares` are in (0, 1].
     """
     named = name_methods(methods)
+    run = None
+    if store is not None:
+        settings = {"folds": folds, "shares": list(shares), "seed": seed, "tune": tune}
+        run = store.start("compare", problem, settings | {"methods": specs_of(named)}, seed=seed)
     cells = list(
-        iter_learning_curve(named, problem, shares, folds, seed, n_jobs=n_jobs, tune=tune, store=store)
+        iter_learning_curve(
+            named, problem, shares, folds, seed, n_jobs=n_jobs, tune=tune, store=store, run=run
+        )
     )
     return {
         share: Comparison([cell for cell in cells if cell.labeled == share], next(iter(named)))

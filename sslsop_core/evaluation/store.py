@@ -27,7 +27,7 @@ from ..features import Features
 from ..learner import SSLSOP
 from ..modelfile import load_model, save_model
 from .cells import Cell
-from .fingerprints import canonical, fingerprint, versions
+from .fingerprints import fingerprint, plain, versions
 
 APPLICATION = 0x53534C53  # "SSLS": SQLite's own mark of whose file this is
 VERSION = 1
@@ -338,7 +338,7 @@ class Store:
 
 
 def _flat(value: Any) -> Any:
-    return canonical(value) if isinstance(value, dict | list) else value
+    return _dumps(value) if isinstance(value, dict | list) else value
 
 
 def _where(conditions: dict[str, Any]) -> tuple[str, list[Any]]:
@@ -362,7 +362,7 @@ def _record(row: Sequence[Any]) -> Record:
 
 
 def _dumps(value: Any) -> str:
-    text = canonical(value)
+    text = json.dumps(value, default=plain)  # in the order of the caller: a grid has a first parameter
     if len(text) > LONGEST:
         raise ValueError(f"a stored value must have at most {LONGEST} characters of JSON; got {len(text)}.")
     return text
