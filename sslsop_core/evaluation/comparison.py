@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -203,7 +203,7 @@ def cross_validate(
     cells = iter_cross_validate(
         named, problem, folds, labeled, seed, n_jobs=n_jobs, tune=tune, store=store, run=run
     )
-    comparison = Comparison(list(cells), next(iter(named)))
+    comparison = Comparison(in_order(cells, named), next(iter(named)))
     if store is not None and run is not None:
         store.change(run, losses=comparison.means)
     return comparison
@@ -246,10 +246,11 @@ def learning_curve(
     if store is not None:
         settings = {"folds": folds, "shares": list(shares), "seed": seed, "tune": tune}
         run = store.start("compare", problem, settings | {"methods": specs_of(named)}, seed=seed)
-    cells = list(
+    cells = in_order(
         iter_learning_curve(
             named, problem, shares, folds, seed, n_jobs=n_jobs, tune=tune, store=store, run=run
-        )
+        ),
+        named,
     )
     return {
         share: Comparison([cell for cell in cells if cell.labeled == share], next(iter(named)))
@@ -270,6 +271,12 @@ def name_methods(methods: Methods) -> dict[str, Any]:
     if not named:
         raise ValueError("methods must hold at least one method; got none.")
     return named
+
+
+def in_order(cells: Iterable[Cell], named: Mapping[str, Any]) -> list[Cell]:
+    """Cells by fold, and methods in the order in which they were asked for."""
+    place = {name: i for i, name in enumerate(named)}
+    return sorted(cells, key=lambda cell: (cell.labeled, cell.fold, place[cell.method]))
 
 
 def specs_of(named: Mapping[str, Any]) -> dict[str, Any]:
