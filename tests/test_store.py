@@ -144,6 +144,15 @@ def test_damaged_values_are_refused(store, problem):
             store.cells(run)
 
 
+@pytest.mark.parametrize("damage", ["seconds = 'long'", "settings = '[]'", "losses = x'00ff'"])
+def test_damaged_runs_are_refused(damage, store, problem):
+    run = store.start("compare", problem, {})
+    with sqlite3.connect(store.path) as db:
+        db.execute(f"UPDATE runs SET {damage}")
+    with pytest.raises(ValueError, match="damaged"):
+        store.run(run)
+
+
 def test_the_folder_is_the_users_to_name(tmp_path, monkeypatch):
     monkeypatch.setenv("SSLSOP_HOME", str(tmp_path / "mine"))
     assert Store().path == tmp_path / "mine" / "runs.sqlite"

@@ -85,16 +85,22 @@ class Cell:
     @classmethod
     def from_json(cls, data: Any) -> Cell:
         """A cell read back; a ValueError if the data are not one."""
-        kinds: dict[str, Any] = {"str": str, "int": int, "float": (int, float)}
-        expected = {f.name: kinds.get(str(f.type), dict) for f in fields(cls)}
-        if not isinstance(data, dict) or set(data) != set(expected):
-            raise ValueError("a stored cell is damaged: its fields are not those of a cell.")
-        wrong = [name for name, kind in expected.items() if not isinstance(data[name], kind)]
-        if wrong:
-            raise ValueError(f"a stored cell is damaged: {', '.join(wrong)} must be of another type.")
-        if not all(isinstance(value, int | float) for on in ("new", "hidden") for value in data[on].values()):
-            raise ValueError("a stored cell is damaged: measures must be numbers.")
-        return cls(**data)
+        cell = restored(cls, data)
+        if not all(isinstance(value, int | float) for value in (*cell.new.values(), *cell.hidden.values())):
+            raise ValueError("the store of runs is damaged: the measures of a cell must be numbers.")
+        return cell
+
+
+def restored(kind: type[Any], data: Any) -> Any:
+    """A dataclass of plain fields from what was read back, if every field is there and of its type."""
+    plain: dict[str, Any] = {"str": str, "int": int, "float": (int, float)}
+    expected = {f.name: plain.get(str(f.type), dict) for f in fields(kind)}
+    if not isinstance(data, dict) or set(data) != set(expected):
+        raise ValueError(f"the store of runs is damaged: the fields are not those of a {kind.__name__}.")
+    wrong = [name for name, type_ in expected.items() if not isinstance(data[name], type_)]
+    if wrong:
+        raise ValueError(f"the store of runs is damaged: {', '.join(wrong)} must be of another type.")
+    return kind(**data)
 
 
 @dataclass(frozen=True, eq=False)

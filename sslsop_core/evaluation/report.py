@@ -34,7 +34,7 @@ the paper's algorithm."""
 
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; color: #1a2030 }
-body { max-width: 62rem; margin: 2rem auto; padding: 0 1rem }
+body { max-width: 76rem; margin: 2rem auto; padding: 0 1rem }
 table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums; font-size: 0.9rem }
 th, td { padding: 0.25rem 0.7rem; border-bottom: 1px solid #dfe3ec; text-align: right; white-space: nowrap }
 th:first-child, td:first-child { text-align: left }

@@ -26,7 +26,7 @@ from ..datasets import Problem
 from ..features import Features
 from ..learner import SSLSOP
 from ..modelfile import load_model, save_model
-from .cells import Cell
+from .cells import Cell, restored
 from .fingerprints import fingerprint, plain, versions
 
 APPLICATION = 0x53534C53  # "SSLS": SQLite's own mark of whose file this is
@@ -42,14 +42,14 @@ CREATE TABLE runs (
     id TEXT PRIMARY KEY, name TEXT NOT NULL, kind TEXT NOT NULL, created TEXT NOT NULL, status TEXT NOT NULL,
     data TEXT NOT NULL, fingerprint TEXT NOT NULL, seed INTEGER NOT NULL, seconds REAL NOT NULL,
     settings TEXT NOT NULL, versions TEXT NOT NULL, losses TEXT NOT NULL, curves TEXT NOT NULL
-) STRICT;
+);
 CREATE TABLE run_cells (
     run TEXT NOT NULL REFERENCES runs ON DELETE CASCADE, number INTEGER PRIMARY KEY, cell TEXT NOT NULL
-) STRICT;
+);
 CREATE INDEX cells_of_run ON run_cells (run);
 CREATE TABLE cells (
     key TEXT PRIMARY KEY, data TEXT NOT NULL, method TEXT NOT NULL, created TEXT NOT NULL, cell TEXT NOT NULL
-) STRICT;
+);
 """
 
 
@@ -358,7 +358,7 @@ def _stored(column: str, value: Any) -> Any:
 
 def _record(row: Sequence[Any]) -> Record:
     values = dict(zip(COLUMNS, row, strict=True))
-    return Record(**values | {column: _loads(values[column]) for column in AS_JSON})
+    return restored(Record, values | {column: _loads(values[column]) for column in AS_JSON})
 
 
 def _dumps(value: Any) -> str:
@@ -368,9 +368,9 @@ def _dumps(value: Any) -> str:
     return text
 
 
-def _loads(text: str) -> dict[str, Any]:
+def _loads(text: Any) -> dict[str, Any]:
     try:
-        value = json.loads(text) if len(text) <= LONGEST else None
+        value = json.loads(text) if isinstance(text, str) and len(text) <= LONGEST else None
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
