@@ -363,6 +363,17 @@ def test_a_cancelled_comparison_says_so(tmp_path, moons):
     assert len(store.cells(run)) == 3
 
 
+def test_a_run_may_be_deleted_while_it_works(tmp_path, moons):
+    store = Store(tmp_path)
+    run = store.start("compare", moons, {})
+    for i, _ in enumerate(iter_cross_validate(METHODS, moons, folds=2, store=store, run=run)):
+        if i == 1:
+            store.delete(run)
+    assert i == 3
+    assert store.runs() == store.cells(run) == []
+    assert store.forget_cells() == 4  # others will find them
+
+
 def test_a_kill_loses_no_finished_cell(tmp_path, moons):
     code = """
 import sys

@@ -163,11 +163,15 @@ class Store:
             raise ValueError(f"facts must be among {', '.join(allowed)}; got {', '.join(strange) or 'none'}.")
         if facts.get("status", "finished") not in STATUSES:
             raise ValueError(f"status must be one of {', '.join(STATUSES)}; got {facts['status']!r}.")
+        if not self._set(run, facts):
+            raise _no_such(run)
+
+    def _set(self, run: str, facts: dict[str, Any]) -> bool:
+        """Whether the run was there to be changed."""
         columns = ", ".join(f"{column} = ?" for column in facts)
         values = [_stored(column, value) for column, value in facts.items()]
         with self._write() as db:
-            changed = db.execute(f"UPDATE runs SET {columns} WHERE id = ?", [*values, run])
-            _require_one(changed, run)
+            return db.execute(f"UPDATE runs SET {columns} WHERE id = ?", [*values, run]).rowcount == 1
 
     def rename(self, run: str, name: str) -> None:
         self.change(run, name=name)
@@ -175,7 +179,8 @@ class Store:
     def delete(self, run: str) -> None:
         """Forget a run and its model; cells stay, for others to find."""
         with self._write() as db:
-            _require_one(db.execute("DELETE FROM runs WHERE id = ?", [run]), run)
+            if db.execute("DELETE FROM runs WHERE id = ?", [run]).rowcount != 1:
+                raise _no_such(run)
         self.model_path(run).unlink(missing_ok=True)
 
     def runs(
@@ -194,7 +199,7 @@ class Store:
         with self._open() as db:
             row = db.execute(f"SELECT {', '.join(COLUMNS)} FROM runs WHERE id = ?", [run]).fetchone()
         if row is None:
-            raise ValueError(f"run must be the id of a stored run; got {run!r}. It may have been deleted.")
+            raise _no_such(run)
         return _record(row)
 
     def table(self, records: Sequence[Record] | None = None) -> pd.DataFrame:
@@ -209,7 +214,7 @@ class Store:
 
     @contextmanager
     def running(self, run: str) -> Iterator[None]:
-        """Around the work of a run: enters how it ended and how long it took."""
+        """Around the work of a run: enters how it ended and how long it took, unless it was deleted."""
         began, status = time.perf_counter(), "failed"
         try:
             yield
@@ -218,7 +223,7 @@ class Store:
             status = "stopped"
             raise
         finally:
-            self.change(run, status=status, seconds=time.perf_counter() - began)
+            self._set(run, {"status": status, "seconds": time.perf_counter() - began})
 
     # --- cells -----------------------------------------------------------------------------------------
 
@@ -242,9 +247,10 @@ class Store:
             return db.execute(f"DELETE FROM cells {where}", values).rowcount
 
     def add_cell(self, run: str, cell: Cell) -> None:
-        """Enter a cell, refused ones too, into a run."""
+        """Enter a cell, refused ones too, into a run; one that was deleted meanwhile stays so."""
+        insert = "INSERT INTO run_cells (run, cell) SELECT id, ? FROM runs WHERE id = ?"
         with self._write() as db:
-            db.execute("INSERT INTO run_cells (run, cell) VALUES (?, ?)", [run, _dumps(cell.to_json())])
+            db.execute(insert, [_dumps(cell.to_json()), run])
 
     def cells(self, run: str) -> list[Cell]:
         """The cells of a run, in the order in which they came."""
@@ -347,9 +353,8 @@ def _where(conditions: dict[str, Any]) -> tuple[str, list[Any]]:
     return f"WHERE {' AND '.join(asked)}" if asked else "", list(asked.values())
 
 
-def _require_one(result: sqlite3.Cursor, run: str) -> None:
-    if result.rowcount != 1:
-        raise ValueError(f"run must be the id of a stored run; got {run!r}. It may have been deleted.")
+def _no_such(run: str) -> ValueError:
+    return ValueError(f"run must be the id of a stored run; got {run!r}. It may have been deleted.")
 
 
 def _stored(column: str, value: Any) -> Any:
