@@ -29,7 +29,9 @@ MOST_POINTS = 4000
 class QuadraticPredictor:
     """Potentials x W + b + (P x - c)^2 Q of a token, and `first` besides for the first of a sequence."""
 
-    square_norm: ClassVar[float] = 0.0  # local predictors are measured from here
+    # It is no point of the space that the local predictors live in: they are measured from it.
+    anchored: ClassVar[bool] = True
+    square_norm: ClassVar[float] = 0.0
 
     W: np.ndarray  # (d, q)
     b: np.ndarray  # (q,)
