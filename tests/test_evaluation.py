@@ -198,6 +198,10 @@ def test_bad_questions_are_refused(moons):
         cross_validate(METHODS, moons, labeled=0)
     with pytest.raises(ValueError, match="tune must be"):
         cross_validate(METHODS, moons, tune=0)
+    with pytest.raises(ValueError, match="shares must hold at least one"):
+        learning_curve(METHODS, moons, shares=[])
+    with pytest.raises(ValueError, match="folds must be a whole number between 2 and 60"):
+        sweep(SSLSOP(), moons, {"k": [3]}, folds=0)
 
 
 def test_methods_of_a_list_are_told_apart(moons):

@@ -294,8 +294,10 @@ def _iter_protocols(
     run: str | None,
 ) -> Iterator[Cell]:
     named = name_methods(methods)
+    if not protocols:
+        raise ValueError("shares must hold at least one labelled share; got none.")
     for protocol in protocols:
-        require_between("folds", protocol.folds, 2, 10**6)
+        require_between("folds", protocol.folds, 2, len(problem))
         if protocol.tune is not None:
             require_between("tune", protocol.tune, 1, 10**6)
     # By fold first: the features of a fold serve all that is asked of it.
