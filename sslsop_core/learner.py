@@ -32,6 +32,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .door import check_inputs, check_training
 from .engine import Engine, Start, engine_for
+from .estimate import Estimate, estimate
 from .estimator import Iteration, StructuredEstimator, check_choice, check_count, check_number, compact
 from .explain import Explanation, explain_new_point, explain_training_point
 from .features import Features
@@ -213,6 +214,11 @@ class SSLSOP(StructuredEstimator):
         self._start(X, y, neighbors, progress or _silent)
         yield from self._iterate(self.max_iter)
 
+    def estimate(self, X: Any, y: Any = None) -> Estimate:
+        """Time and memory that `fit(X, y)` will take, from a small run that is timed."""
+        self._check_parameters()
+        return estimate(self, X, y)
+
     def resume(self, extra_iter: int = 20) -> SSLSOP:
         """Go on from where the last run stopped; the same as one longer run."""
         for _ in self.iter_resume(extra_iter):
@@ -277,6 +283,7 @@ class SSLSOP(StructuredEstimator):
         self._trainer = engine_for(space)(
             space, inputs, graph, share, kernel, start, self._seed, self.n_jobs, self.memory_limit
         )
+        progress("inner products", 0.0)
         self._trainer.prepare(partial(progress, "inner products"))
 
     def _first_outputs(self, inputs: Inputs, kernel: Kernel) -> tuple[np.ndarray, SharedPredictor | None]:
