@@ -42,7 +42,7 @@ from .neighbors import (
     suitable_method,
     without_self,
 )
-from .shared import SharedPredictor, train_shared
+from .shared import Shared, train_shared
 from .spaces import ListedSpace
 from .starts import random_start, shared_start, spread_start
 
@@ -140,6 +140,10 @@ def start_on_cluster(model: SSLSOP, X: Any, y: Any, neighbors: Any, progress: Pr
     client = current_client()
     if model.init not in INITS:
         raise ValueError(f'engine="dask" starts with init one of {", ".join(INITS)}; got "{model.init}".')
+    if model.shared != "svm":
+        raise ValueError(
+            f'engine="dask" starts from shared="svm", which needs the labelled rows only; got "{model.shared}".'
+        )
     inputs = None
     if hasattr(X, "to_delayed"):
         if len(X.shape) != 2 or not all(np.isfinite(X.shape)):
@@ -235,7 +239,7 @@ def _neighborhoods(table: tuple[np.ndarray, np.ndarray], others: int, include_se
     return neighborhoods(*table, others, include_self, first)
 
 
-def _first_outputs(model: SSLSOP, parts: Parts, kernel: Kernel) -> tuple[np.ndarray, SharedPredictor | None]:
+def _first_outputs(model: SSLSOP, parts: Parts, kernel: Kernel) -> tuple[np.ndarray, Shared | None]:
     """Where outputs and predictors begin; the shared one is trained here, on the labelled rows."""
     space, given, starts = model.space_, model._given, np.arange(parts.n + 1)
     labeled = np.flatnonzero(space.complete(given, starts))
@@ -272,8 +276,8 @@ def _join(pieces: list[Inputs]) -> Inputs:
     return single_rows(sp.vstack(rows, format="csr") if sp.issparse(rows[0]) else np.vstack(rows))
 
 
-def _shared_outputs(space: ListedSpace, rows: Inputs, given: np.ndarray, shared: SharedPredictor):
-    return shared_start(space, given, rows, shared.scores(space, rows), shared)
+def _shared_outputs(space: ListedSpace, rows: Inputs, given: np.ndarray, shared: Shared):
+    return shared_start(space, given, rows, shared)
 
 
 # --- blocks of neighborhoods ---------------------------------------------------------------------------
@@ -301,7 +305,7 @@ def _build(
     outside: list[np.ndarray],
     edges: np.ndarray,
     own: int,
-    settings: tuple[str, float, Kernel, SharedPredictor | None, bool, int],
+    settings: tuple[str, float, Kernel, Shared | None, bool, int],
 ) -> tuple[Engine, State]:
     """An engine for the neighborhoods of one part, without what changes, and the first of that.
 
@@ -315,8 +319,7 @@ def _build(
     local = np.where(inside, hood[0] - first, m + np.searchsorted(others, hood[0])).astype(np.int32)
     start = None
     if shared is not None:
-        square_norm = float(np.sum(shared.weights.W**2))
-        start = Start(shared.scores(space, inputs), square_norm, shared.weights.T, anchor)
+        start = Start(shared.scores(space, inputs), shared.square_norm, shared.transitions, anchor)
     share = shares(hood[1], weights, bandwidth)
     graph = Graph(local, hood[1], bandwidth)
     engine = engine_for(space)(space, inputs, graph, share, kernel, start, seed, 1)

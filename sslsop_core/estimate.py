@@ -74,7 +74,7 @@ def estimate(model: SSLSOP, X: Any, y: Any = None) -> Estimate:
     data = Sample(space, X, y, model.k)
     parameters = model.get_params()
     turns = [value for name, value in parameters.items() if name not in ("max_iter", "tol")]
-    first = [parameters[name] for name in ("init", "kernel", "intercept", "random_state")]
+    first = [parameters[name] for name in ("init", "shared", "views", "kernel", "intercept")]
     model = clone(model).set_params(space=space)
     phases = _once((data.facts, *map(str, turns)), lambda: _time_turns(model, data))
     begin = _once((data.facts, *map(str, first)), lambda: _time_first(model, data))

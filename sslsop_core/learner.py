@@ -12,8 +12,8 @@ Where the paper is silent, this is what happens:
 - Sequences are neighbors by the sum of their tokens, weighted by inverse document frequency if sparse.
 
 Ours and not the paper's: `output_step="exact"`, `weights="heat"`, `kernel="rbf"`, `scale="auto"`,
-`intercept`, `init="guided"` and `"global"`, `anchor` and `own_predictor`. `SSLSOP.paper(space, ...)` is
-the paper's algorithm to the letter.
+`intercept`, `init="guided"` and `"global"`, `shared`, `anchor` and `own_predictor`.
+`SSLSOP.paper(space, ...)` is the paper's algorithm to the letter.
 """
 
 from __future__ import annotations
@@ -36,12 +36,13 @@ from .estimate import Estimate, estimate
 from .estimator import Iteration, StructuredEstimator, check_choice, check_count, check_number, compact
 from .explain import Explanation, explain_new_point, explain_training_point
 from .features import Features
+from .hybrid_start import train_hybrid
 from .inputs import Inputs, Matrix, tokens_of
 from .kernels import Kernel
 from .neighbors import Graph, Search, build_graph, given_graph, inverse_frequencies, shares, weighted_sums
 from .prediction import NewPoints
 from .sequences import Sequences
-from .shared import SharedPredictor, train_shared
+from .shared import Shared, train_shared
 from .spaces import Classes, OutputSpace
 from .starts import nearest_start, random_start, shared_start, spread_start
 
@@ -53,6 +54,7 @@ Progress = Callable[[str, float], None]
 CHOICES = {
     "output_step": ("exact", "paper"),
     "init": ("guided", "spread", "nearest", "global", "random"),
+    "shared": ("svm", "hybrid"),
     "weights": ("heat", "uniform"),
     "kernel": ("linear", "rbf"),
     "metric": ("euclidean", "cosine"),
@@ -81,16 +83,20 @@ class SSLSOP(StructuredEstimator):
     max_iter : T, the largest number of iterations.
     output_step : "exact" minimises eq. 9 over each output; "paper" is eq. 16, which holds z fixed.
     init : how missing outputs and predictors start. "spread": outputs unknown until a neighborhood that
-        knows something reaches them, w_i = 0; "guided": the same, but every w_i starts at a structural SVM
-        on the labelled points; "global": w_i starts there too, and outputs as it predicts; "nearest":
-        outputs of the nearest labelled points, w_i = 0; "random": any outputs, w_i = 0.
+        knows something reaches them, w_i = 0; "guided": the same, but every w_i starts at one shared
+        predictor w_0; "global": w_i starts there too, and outputs as it predicts; "nearest": outputs of
+        the nearest labelled points, w_i = 0; "random": any outputs, w_i = 0.
+    shared : w_0. "svm" is a structural SVM on the labelled points; "hybrid" is a `baselines.HybridCRF`,
+        a random field with generative models, which learns from the unlabelled points too.
+    views : with shared="hybrid", arrays of columns with a generative model each; None is one for all.
     weights : "uniform", or "heat": a neighbor at distance d counts exp(-d^2/h), with h the median squared
         distance to the 10th neighbor.
     kernel : "linear" or "rbf", exp(-gamma |x - x'|^2).
     gamma : number, or "auto" for 1/h.
     intercept : whether predictors have a constant term.
     scale : divides the linear kernel; "auto" is the mean of |x|^2, so that `eta` does not depend on units.
-    anchor : with init="guided" or "global", pull every w_i towards the shared start in place of zero.
+    anchor : with init="guided" or "global", pull every w_i towards w_0 in place of zero. Always so with
+        shared="hybrid", which is no point of the space that the w_i live in.
     metric : "euclidean" or "cosine", the distance that defines neighborhoods.
     search : "exact", "approximate" (nearest-neighbor descent) or "auto" by size.
     include_self : whether a point belongs to its own neighborhood.
@@ -140,6 +146,8 @@ class SSLSOP(StructuredEstimator):
         max_iter: int = 50,
         output_step: str = "exact",
         init: str = "guided",
+        shared: str = "svm",
+        views: Any = None,
         weights: str = "heat",
         kernel: str = "linear",
         gamma: float | str = "auto",
@@ -163,6 +171,8 @@ class SSLSOP(StructuredEstimator):
         self.max_iter = max_iter
         self.output_step = output_step
         self.init = init
+        self.shared = shared
+        self.views = views
         self.weights = weights
         self.kernel = kernel
         self.gamma = gamma
@@ -195,7 +205,8 @@ class SSLSOP(StructuredEstimator):
         ----------
         X : (n, d) array or CSR matrix; for sequences a list of n (length, d) arrays or CSR matrices.
         y : n outputs, None where missing.
-        neighbors : optional table of neighbors, (n, k) indices or a pair (indices, distances).
+        neighbors : optional: the result of `neighborhoods`, or a table (n, k) of indices, or a pair
+            (indices, distances).
         progress : called with the name of a phase before the first turn and the share of it that is done.
         """
         for _ in self.iter_fit(X, y, neighbors=neighbors, progress=progress):
@@ -218,6 +229,13 @@ class SSLSOP(StructuredEstimator):
         """Time and memory that `fit(X, y)` will take, from a small run that is timed."""
         self._check_parameters()
         return estimate(self, X, y)
+
+    def neighborhoods(self, X: Any) -> Graph:
+        """The neighborhoods that `fit` would find (eq. 1), to be given to it as `neighbors` by many runs."""
+        self._check_parameters()
+        self._settle_seed()
+        search = self._search_among(check_inputs(self, X, self.space, reset=True))
+        return build_graph(search, self.k, self.include_self)
 
     def resume(self, extra_iter: int = 20) -> SSLSOP:
         """Go on from where the last run stopped; the same as one longer run."""
@@ -253,7 +271,7 @@ class SSLSOP(StructuredEstimator):
 
     def _start(self, X: Any, y: Any, neighbors: Any, progress: Progress) -> None:
         """Everything before the first turn: neighborhoods, kernel, starts."""
-        self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        self._settle_seed()
         self._search_index = None
         if self.engine == "dask":
             from .cluster import start_on_cluster  # Dask is an extra
@@ -268,8 +286,7 @@ class SSLSOP(StructuredEstimator):
     def _start_here(self, X: Any, y: Any, neighbors: Any, progress: Progress) -> None:
         space, inputs, given = check_training(self, X, y, self.space)
         self.space_, self._given = space, given
-        self._idf = inverse_frequencies(inputs)
-        self._search_index = self._make_search(inputs)
+        self._search_index = self._search_among(inputs)
         if neighbors is None:
             progress("neighbors", 0.0)
             graph = build_graph(self._search_index, self.k, self.include_self, partial(progress, "neighbors"))
@@ -286,7 +303,7 @@ class SSLSOP(StructuredEstimator):
         progress("inner products", 0.0)
         self._trainer.prepare(partial(progress, "inner products"))
 
-    def _first_outputs(self, inputs: Inputs, kernel: Kernel) -> tuple[np.ndarray, SharedPredictor | None]:
+    def _first_outputs(self, inputs: Inputs, kernel: Kernel) -> tuple[np.ndarray, Shared | None]:
         """Where outputs and, through a shared predictor, the local ones begin."""
         space, given, starts = self.space_, self._given, inputs.starts
         labeled = np.flatnonzero(space.complete(given, starts))
@@ -302,17 +319,21 @@ class SSLSOP(StructuredEstimator):
         spread = spread_start(space, given, starts, self._seed)
         if self.init == "spread" or len(labeled) == 0:
             return spread, None
-        shared = train_shared(space, inputs, given, labeled, kernel, self._seed)
+        shared: Shared
+        if self.shared == "hybrid":
+            shared = train_hybrid(space, inputs, given, labeled, self.views, self._seed)
+        else:
+            shared = train_shared(space, inputs, given, labeled, kernel, self._seed)
         if self.init == "guided":
             return spread, shared
-        return shared_start(space, given, inputs, shared.scores(space, inputs), shared), shared
+        return shared_start(space, given, inputs, shared), shared
 
     def _shared_start(self, inputs: Inputs) -> Start | None:
         if self._shared is None:
             return None
-        weights = self._shared.weights
         scores = self._shared.scores(self.space_, inputs)
-        return Start(scores, float(np.sum(weights.W**2)), weights.T, self.anchor)
+        anchored = self.anchor or self.shared == "hybrid"
+        return Start(scores, self._shared.square_norm, self._shared.transitions, anchored)
 
     def _make_kernel(self, square_norms: np.ndarray, bandwidth: float) -> Kernel:
         if self.kernel == "rbf":
@@ -350,6 +371,14 @@ class SSLSOP(StructuredEstimator):
 
     def _eta(self, t: int) -> float:
         return 1.0 / (self.C * t) if self.eta == "auto" else float(self.eta)
+
+    def _settle_seed(self) -> None:
+        self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    def _search_among(self, inputs: Inputs) -> Search:
+        """The search that a run on these inputs begins with."""
+        self._idf = inverse_frequencies(inputs)
+        return self._make_search(inputs)
 
     def _make_search(self, inputs: Inputs) -> Search:
         return Search(self._points(inputs), self.metric, self.search, self.n_jobs, self._seed)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +20,14 @@ from safetensors.numpy import load, save
 
 from .engine import ChainEngine, engine_for
 from .features import Features, from_state
+from .hybrid_start import QuadraticPredictor
 from .inputs import Inputs
 from .kernels import Kernel
 from .labelsets import LabelSets
 from .learner import SSLSOP, Iteration
-from .neighbors import Graph
+from .neighbors import Graph, given_graph, shares
 from .sequences import Sequences
-from .shared import SharedPredictor
+from .shared import Shared, SharedPredictor
 from .spaces import Classes, ListedSpace, OutputSpace, TreeLeaves
 from .ssvm import Weights
 
@@ -55,6 +57,8 @@ def dump_model(model: SSLSOP, features: Features | None = None) -> bytes:
     engine = model._engine
     shared, kernel = model._shared, engine.kernel
     parameters = {k: v for k, v in model.get_params(deep=False).items() if k not in NOT_KEPT}
+    if model.views is not None:
+        parameters["views"] = [np.asarray(view).tolist() for view in model.views]
     header = {
         "space": engine.space.spec(),
         "parameters": parameters,
@@ -70,7 +74,6 @@ def dump_model(model: SSLSOP, features: Features | None = None) -> bytes:
         "starts": engine.inputs.starts,
         "neighbors": engine.graph.neighbors,
         "distances": engine.graph.distances,
-        "share": engine.share,
         "coefficients": engine.A,
         "learned": engine.learned,
         "square_norm": engine.square_norm,
@@ -83,14 +86,17 @@ def dump_model(model: SSLSOP, features: Features | None = None) -> bytes:
         tensors["transitions"] = engine.T
     if model._idf is not None:
         tensors["idf"] = model._idf
-    if shared is not None:
+    if isinstance(shared, QuadraticPredictor):
+        tensors |= {f"hybrid.{field.name}": getattr(shared, field.name) for field in fields(shared)}
+    if isinstance(shared, SharedPredictor):
         tensors |= {"shared.W": shared.weights.W, "shared.T": shared.weights.T}
         if shared.support is not None and shared.whiten is not None:
             tensors |= _pack_rows("support", shared.support.rows) | {"shared.whiten": shared.whiten}
     if features is not None:
         header["features"], arrays = features.to_state()
         tensors |= {f"features.{name}": array for name, array in arrays.items()}
-    metadata = {"format": "sslsop", "version": str(VERSION), "model": json.dumps(header)}
+    # One entry only: safetensors writes several in any order, and equal models shall be equal files.
+    metadata = {"sslsop": json.dumps({"version": VERSION, "model": header})}
     return save({name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}, metadata)
 
 
@@ -112,8 +118,9 @@ def load_model(source: str | Path | bytes) -> SSLSOP:
         AttributeError,
         ArithmeticError,
         RecursionError,
+        MemoryError,
     ) as error:
-        raise ValueError(f"The model file is damaged: {type(error).__name__}: {error}.") from error
+        raise ValueError(f"The model file is damaged: {type(error).__name__}: {error!s:.200}.") from error
 
 
 def _open(data: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
@@ -124,12 +131,15 @@ def _open(data: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         metadata = json.loads(data[8 : 8 + length]).get("__metadata__", {})
     except (ValueError, AttributeError) as error:
         raise ValueError("This is not a model file.") from error
-    if metadata.get("format") != "sslsop":
+    if "sslsop" not in metadata:
         raise ValueError("This is not a SSLSOP model file, though it has the same container.")
-    version = metadata.get("version", "")
-    if not version.isdigit() or int(version) > VERSION:
-        raise ValueError(f"The model file has version {version!r}; this library reads {VERSION}. Upgrade it.")
-    return json.loads(metadata["model"]), load(data)
+    told = json.loads(metadata["sslsop"])
+    version = told["version"]
+    if version != VERSION:
+        raise ValueError(
+            f"The model file has version {version!r:.20}; this library reads {VERSION}. Upgrade it."
+        )
+    return told["model"], load(data)
 
 
 class _Tensors:
@@ -147,7 +157,7 @@ class _Tensors:
 
     def numbers(self, name: str, *shape: int | None) -> np.ndarray:
         tensor = self._shaped(name, shape)
-        if tensor.dtype.kind != "f" or not np.isfinite(tensor).all():
+        if tensor.dtype not in (np.float32, np.float64) or not np.isfinite(tensor).all():
             raise ValueError(f"The model file is damaged: {name} must hold finite numbers.")
         return tensor
 
@@ -210,22 +220,21 @@ def _pack_history(history: list[Iteration]) -> dict[str, np.ndarray]:
 
 def _restore(header: dict[str, Any], tensors: _Tensors) -> SSLSOP:
     space = space_from_spec(header["space"])
-    model = SSLSOP(
-        None if header["inferred"] else space, random_state=int(header["seed"]), **header["parameters"]
-    )
+    seed = _between("seed", int(header["seed"]), 0, 2**31 - 1)
+    model = SSLSOP(None if header["inferred"] else space, random_state=seed, **header["parameters"])
     model._check_parameters()
     q, d = len(space), int(header["n_features"])
     inputs = Inputs(tensors.matrix("rows", d), tensors.offsets("starts", 1))
     n, tokens = len(inputs), inputs.rows.shape[0]
     if inputs.starts[-1] != tokens or (n != tokens and not isinstance(space, Sequences)):
         raise ValueError("The model file is damaged: starts do not fit the rows.")
-    neighbors = np.ascontiguousarray(tensors.integers("neighbors", 0, n, n, None), dtype=np.int32)
-    distances = tensors.numbers("distances", *neighbors.shape)
-    graph = Graph(neighbors, distances, _positive(header["bandwidth"]))
+    found = tensors.integers("neighbors", 0, n, n, None), tensors.numbers("distances", n, None)
+    table = given_graph(found, n, n)
+    graph = Graph(table.neighbors, table.distances, _positive(header["bandwidth"]))
     kernel = _kernel(header["kernel"])
 
     model.space_, model.n_features_in_ = space, d
-    model._seed = int(header["seed"])
+    model._seed = seed
     model._idf = tensors.numbers("idf", d) if "idf" in tensors else None
     groups = len(space.groups) if isinstance(space, ListedSpace) else 0
     model._given = _codes(space, tensors, "given", inputs, groups)
@@ -235,14 +244,14 @@ def _restore(header: dict[str, Any], tensors: _Tensors) -> SSLSOP:
     model.n_iter_ = len(model.history_)
     model.stop_reason_ = str(header["stop_reason"])
     model._search_index = None
-    share = tensors.numbers("share", *neighbors.shape)
+    share = shares(graph.distances, model.weights, graph.bandwidth)
     engine = engine_for(space)(
         space, inputs, graph, share, kernel, model._shared_start(inputs), model._seed, model.n_jobs
     )
     engine.A = np.ascontiguousarray(tensors.numbers("coefficients", *engine.A.shape), dtype=engine.dtype)
     engine.learned = tensors.flags("learned", n)
-    engine.square_norm = tensors.numbers("square_norm", n)
-    engine.start_weight = float(header["start_weight"])
+    engine.square_norm = tensors.numbers("square_norm", n).astype(np.float64)
+    engine.start_weight = _between("start_weight", float(header["start_weight"]), 0.0, 1.0)
     if isinstance(engine, ChainEngine):
         engine.T = np.ascontiguousarray(tensors.numbers("transitions", n, q, q), dtype=engine.dtype)
     model._trainer = engine
@@ -269,6 +278,12 @@ def space_from_spec(spec: dict[str, Any]) -> OutputSpace:
     return space
 
 
+def _between(name: str, value: Any, low: Any, high: Any) -> Any:
+    if not low <= value <= high:
+        raise ValueError(f"The model file is damaged: {name} must lie between {low} and {high}; got {value}.")
+    return value
+
+
 def _positive(value: Any) -> float:
     if not np.isfinite(float(value)) or float(value) <= 0:
         raise ValueError(f"The model file is damaged: {value!r} must be a positive number.")
@@ -289,10 +304,16 @@ def _codes(space: OutputSpace, tensors: _Tensors, name: str, inputs: Inputs, ext
     return tensors.integers(name, -1, len(space) + extra, len(inputs)).astype(np.int32)
 
 
-def _shared(space: OutputSpace, tensors: _Tensors, kernel: Kernel, d: int) -> SharedPredictor | None:
+def _shared(space: OutputSpace, tensors: _Tensors, kernel: Kernel, d: int) -> Shared | None:
+    q = len(space)
+    if "hybrid.W" in tensors:
+        c = tensors.numbers("hybrid.c", None)
+        shapes = {"W": (d, q), "b": (q,), "P": (len(c), d), "Q": (len(c), q), "first": (q,)}
+        shapes["transitions"] = (q, q)
+        parts = {name: tensors.numbers(f"hybrid.{name}", *shape) for name, shape in shapes.items()}
+        return QuadraticPredictor(c=c, **parts)
     if "shared.W" not in tensors:
         return None
-    q = len(space)
     p = space.embedding.shape[1] if isinstance(space, ListedSpace) else q
     T = tensors.numbers("shared.T", q, q)
     if kernel.gamma is None:

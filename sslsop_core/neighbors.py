@@ -22,6 +22,7 @@ EXACT_UP_TO = 50_000
 TREES_BELOW = 16
 # The heat weights' bandwidth: median squared distance to the neighbor of this rank.
 BANDWIDTH_RANK = 10
+LEAST_HEAT = 1e-9  # of the weight of the nearest neighbor
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +43,14 @@ class Graph:
     @property
     def k(self) -> int:
         return self.neighbors.shape[1]
+
+    def narrowed(self, k: int) -> Graph:
+        """The k nearest of every neighborhood: what a search for k would have found."""
+        return Graph(
+            np.ascontiguousarray(self.neighbors[:, :k]),
+            np.ascontiguousarray(self.distances[:, :k]),
+            self.bandwidth,
+        )
 
     def voters(self, points: int) -> tuple[np.ndarray, np.ndarray]:
         """For every point the pairs (i, r) with neighbors[i, r] equal to it, as (starts, i * k + r)."""
@@ -223,7 +232,12 @@ def positive(*squares: float) -> float:
 
 
 def given_graph(neighbors: Any, n: int, among: int) -> Graph:
-    """A graph from a user's table: indices (n, k) of `among` points, or the pair (indices, distances)."""
+    """A graph from a user's table: indices (n, k) of `among` points, or the pair (indices, distances).
+
+    A `Graph` is taken as it is, with its own bandwidth: `build_graph` made it.
+    """
+    if isinstance(neighbors, Graph):
+        return neighbors
     indices, distances = neighbors if isinstance(neighbors, tuple) else (neighbors, None)
     indices = np.asarray(indices)
     if indices.ndim != 2 or len(indices) != n or not np.issubdtype(indices.dtype, np.integer):
@@ -249,5 +263,6 @@ def shares(distances: np.ndarray, weights: str, bandwidth: float) -> np.ndarray:
     if weights == "uniform":
         return np.full(distances.shape, 1.0 / distances.shape[1])
     squares = distances**2
-    heat = np.exp((squares.min(axis=1, keepdims=True) - squares) / bandwidth)
+    # Floored, so that a point far from all others still hears them and no known share is zero.
+    heat = np.maximum(np.exp((squares.min(axis=1, keepdims=True) - squares) / bandwidth), LEAST_HEAT)
     return heat / heat.sum(axis=1, keepdims=True)

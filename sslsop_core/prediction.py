@@ -97,6 +97,10 @@ class NewPoints:
             S = (S + self.own.own_scores()) / 2
         if isinstance(self.own, ChainEngine):
             T = (T + self.own.T) / 2
+        if not (np.isfinite(S).all() and np.isfinite(T).all()):
+            raise ValueError(
+                "X holds numbers so large that their scores overflow; scale the features as in training."
+            )
         return S, T
 
     def codes(self) -> np.ndarray:

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from PIL import Image, UnidentifiedImageError
 
+from sslsop_core.datasets import Limits
+from sslsop_core.datasets.pictures import Decoder
 from sslsop_core.features import Features
 
 MOST_ROWS = 20_000
-MOST_PIXELS = 20_000_000
 
 
 def rows_of_csv(data: bytes, d: int, blocks: bool) -> Any:
@@ -59,19 +59,8 @@ def _is_number(cell: str) -> bool:
 
 def grey_images(files: list[bytes], shape: tuple[int, int]) -> np.ndarray:
     """Images as grey ones of the size that the model was trained on."""
-    height, width = shape
-    images = []
-    for number, data in enumerate(files, start=1):
-        try:
-            with Image.open(io.BytesIO(data)) as image:
-                if image.width * image.height > MOST_PIXELS:
-                    raise ValueError(
-                        f"image {number} must have at most {MOST_PIXELS:,} pixels. Make it smaller."
-                    )
-                images.append(np.asarray(image.convert("L").resize((width, height)), dtype=np.uint8))
-        except (UnidentifiedImageError, OSError) as error:
-            raise ValueError(f"image {number} cannot be read. Use PNG or JPEG.") from error
-    return np.stack(images)
+    decode = Decoder((shape[1], shape[0]), Limits())
+    return np.stack([decode(f"image {number}", data) for number, data in enumerate(files, start=1)])
 
 
 def sentences(text: str, like: Any = None) -> list[tuple[Any, ...]]:

@@ -123,7 +123,7 @@ def test_images_take_the_size_of_training():
     buffer = io.BytesIO()
     Image.new("RGB", (20, 10), "white").save(buffer, "PNG")
     assert new_rows.grey_images([buffer.getvalue()], (8, 6)).shape == (1, 8, 6)
-    with pytest.raises(ValueError, match="image 1 cannot be read"):
+    with pytest.raises(ValueError, match="'image 1' is not a readable image"):
         new_rows.grey_images([b"no image"], (8, 6))
 
 

@@ -53,10 +53,22 @@ def _numbered(X: np.ndarray) -> list[str]:
 
 def _array_texts(y: np.ndarray) -> list[str]:
     if y.dtype.kind == "U":
-        return y.tolist()
+        return _unicode(y)
     if y.dtype.kind == "f":
         return ["" if v != v or v == -1 else str(int(v)) if v.is_integer() else str(v) for v in y.tolist()]
     return ["" if int(v) == -1 else str(int(v)) for v in y.tolist()]
+
+
+def _unicode(y: np.ndarray) -> list[str]:
+    """Text of an array, which may hold any numbers where characters should be."""
+    try:
+        texts = y.tolist()
+        "".join(texts).encode()
+    except (SystemError, ValueError):
+        raise ValueError(
+            "y must hold text; some of its characters are not Unicode. Write it again."
+        ) from None
+    return texts
 
 
 def _sequence_problem(
