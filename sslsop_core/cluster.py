@@ -142,7 +142,7 @@ def start_on_cluster(model: SSLSOP, X: Any, y: Any, neighbors: Any, progress: Pr
         raise ValueError(f'engine="dask" starts with init one of {", ".join(INITS)}; got "{model.init}".')
     if model.shared != "svm":
         raise ValueError(
-            f'engine="dask" starts from shared="svm", which needs the labelled rows only; got "{model.shared}".'
+            f'engine="dask" starts from shared="svm", trained on labelled rows alone; got "{model.shared}".'
         )
     inputs = None
     if hasattr(X, "to_delayed"):
