@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from sslsop_core.datasets import Problem
-from sslsop_core.estimate import estimate, free_memory, require_fit
+from sslsop_core.estimate import free_memory, require_fit
 
 from . import state
 from .settings import AS_DATA, MOST_TURNS
@@ -156,8 +156,8 @@ def _with(values: list[Any], name: str) -> list[Any]:
 def cost(problem: Problem) -> bool:
     """Say what the run will take; False if it cannot fit."""
     now = state.settings()
-    expected = estimate(problem.space, problem.X, now.k)
     try:
+        expected = now.model(problem.space, problem.metric).estimate(problem.X, state.given())
         require_fit(expected, free_memory())
     except ValueError as error:
         st.error(str(error), icon=":material/memory:")
@@ -165,7 +165,7 @@ def cost(problem: Problem) -> bool:
     st.caption(
         f":material/schedule: about {_duration(expected.seconds(now.max_iter))} · "
         f":material/memory: {max(expected.memory, 2**20) / 2**20:,.0f} MiB",
-        help="An estimate, good to a factor of about three. The first run after a start also compiles.",
+        help="From a small run, good to a factor of about two. The first run after a start also compiles.",
     )
     return True
 
