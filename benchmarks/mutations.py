@@ -20,13 +20,13 @@ Mutation = Callable[[bytes, random.Random], bytes]
 
 EDGES = (0, 1, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 2**31 - 1, 2**31, 2**32 - 1, 2**63 - 1, 2**63, 2**64 - 1)
 FIELDS = (
-    "", " ", "?", "_", "0", "-1", "1", "1.5", "1e400", "-1e308", "1e-320", "nan", "inf", "-inf", "None", "True",
-    "0x10", "1_000", "9" * 40, "1,5", '"', '""', "'", "\\", "\0", "\ufeff", "\u2028", "é", "😀", "a" * 250,
-    "=1+1", "node", "root", "label:", "output", "../x", "#", ":", "1:1", "[]", "{}", "null", "NaN",
+    "", " ", "?", "_", "0", "-1", "1", "1.5", "1e400", "-1e308", "1e-320", "nan", "inf", "-inf", "None",
+    "True", "0x10", "1_000", "9" * 40, "1,5", '"', '""', "'", "\\", "\0", "\ufeff", "\u2028", "é", "😀",
+    "a" * 250, "=1+1", "node", "root", "label:", "output", "../x", "#", ":", "1:1", "[]", "{}", "null", "NaN",
 )  # fmt: skip
 VALUES: tuple[Any, ...] = (
-    None, True, False, 0, 1, -1, 2, 7, 10**9, 2**63, -(2**63), 1.5, 1e308, 1e-308, float("nan"), float("inf"), "",
-    "a", "auto", "é" * 300, [], {}, [[]], [1], {"a": 1}, "0",
+    None, True, False, 0, 1, -1, 2, 7, 10**9, 2**63, -(2**63), 1.5, 1e308, 1e-308, float("nan"), float("inf"),
+    "", "a", "auto", "é" * 300, [], {}, [[]], [1], {"a": 1}, "0",
 )  # fmt: skip
 DTYPES = ("f8", "f4", "f2", "i8", "i4", "i2", "i1", "u1", "u4", "u8", "?")
 
@@ -78,7 +78,9 @@ def fields_changed(data: bytes, rng: random.Random) -> bytes:
         parts[2 * rng.randrange((len(parts) + 1) // 2)] = rng.choice(FIELDS)
         text = "".join(parts)
     elif way == 2:
-        text = text.replace(rng.choice(",;:\t\n "), rng.choice((",", ";", ":", "\t", "\n", " ", "", ",,", '"')))
+        text = text.replace(
+            rng.choice(",;:\t\n "), rng.choice((",", ";", ":", "\t", "\n", " ", "", ",,", '"'))
+        )
     else:
         lines = text.split("\n")
         i, j = rng.randrange(len(lines)), rng.randrange(len(lines))
@@ -106,9 +108,13 @@ def members_changed(data: bytes, rng: random.Random) -> bytes:
     name, content = members[i]
     way = rng.randrange(6)
     if way == 0:
-        name = rng.choice(("X.npy", "y.npy", "lengths.npy", "a/b.png", "../x.png", "/x.png", "tree.csv", "a", "é/1.jpg"))
+        name = rng.choice(
+            ("X.npy", "y.npy", "lengths.npy", "a/b.png", "../x.png", "/x.png", "tree.csv", "a", "é/1.jpg")
+        )
     elif way == 1:
-        content = rng.choice((b"", b"\0" * 5000, b"node,parent\na,b\n", members[rng.randrange(len(members))][1]))
+        content = rng.choice(
+            (b"", b"\0" * 5000, b"node,parent\na,b\n", members[rng.randrange(len(members))][1])
+        )
     elif way == 2:
         content = npy_header_changed(content, rng)
     elif way == 3:
@@ -132,7 +138,9 @@ def npy_header_changed(content: bytes, rng: random.Random) -> bytes:
     header, body = content[10 : 10 + length].decode("latin-1").rstrip(), content[10 + length :]
     way = rng.randrange(3)
     if way == 0:
-        header = re.sub(r"'descr': '[^']*'", f"'descr': '<{rng.choice((*DTYPES, 'U5', 'O', 'V8', 'M8[s]'))}'", header)
+        header = re.sub(
+            r"'descr': '[^']*'", f"'descr': '<{rng.choice((*DTYPES, 'U5', 'O', 'V8', 'M8[s]'))}'", header
+        )
     elif way == 1:
         shape = tuple(rng.choice((0, 1, 2, 12, -1, 2**40)) for _ in range(rng.randrange(4)))
         header = re.sub(r"\([^)]*\)", str(shape), header)
@@ -196,9 +204,13 @@ def tensors_changed(data: bytes, rng: random.Random) -> bytes:
         with np.errstate(all="ignore"):
             tensors[name] = tensor.astype(rng.choice(DTYPES))
     elif way == 2:
-        tensors[name] = np.ascontiguousarray(tensor[: rng.randrange(len(tensor) + 1)] if tensor.ndim else tensor)
+        tensors[name] = np.ascontiguousarray(
+            tensor[: rng.randrange(len(tensor) + 1)] if tensor.ndim else tensor
+        )
     elif way == 3:
-        tensors[name] = np.ascontiguousarray(rng.choice((tensor.ravel(), tensor.T, tensor[None], tensor[::-1])))
+        tensors[name] = np.ascontiguousarray(
+            rng.choice((tensor.ravel(), tensor.T, tensor[None], tensor[::-1]))
+        )
     elif tensor.size:
         changed = tensor.copy()
         with np.errstate(all="ignore"):

@@ -65,7 +65,9 @@ def _unicode(y: np.ndarray) -> list[str]:
         texts = y.tolist()
         "".join(texts).encode()
     except (SystemError, ValueError):
-        raise ValueError("y must hold text; some of its characters are not Unicode. Write it again.") from None
+        raise ValueError(
+            "y must hold text; some of its characters are not Unicode. Write it again."
+        ) from None
     return texts
 
 
