@@ -285,9 +285,7 @@ def main(inputs: int, seed: int, only: str | None) -> int:
         try:
             got = receiver.recv()
         except EOFError:
-            print(
             print(f"{name}: crashed or hung at --reader {name!r} --number {at.value} --seed {seed}")
-            )
             return 1
         report(name, count, seed, got)
         failed += len(got.failures)
