@@ -1,76 +1,84 @@
 """Which defaults are best: inner cross-validation on labelled points only, over real data.
 
-    SSLSOP_DATA=... python benchmarks/defaults.py [--seeds 2]
+    SSLSOP_DATA=... python benchmarks/defaults.py [--seeds 2] [--tasks digits:0.3 ...] [--n-jobs 2]
 
 For every data set and share of labelled points: hide all other outputs, then hold out a third of the
-labelled points in turn, fit on the rest, and count wrong outputs on the third held out: as points of the
-training set, as new points by eq. 21 alone, and as new points with a predictor of their own. Nothing else
-is looked at. Prints each setting's three losses, and its mean rank over all data sets.
+labelled points in turn, train on all other points and count the loss on the third, as new points.
+Nothing else is looked at. Settings are searched in stages, each with the winner of the one before: the
+setting whose loss, divided by the lowest of the stage on the same task, is lowest on average.
 """
 
 from __future__ import annotations
 
 import argparse
-import itertools
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
-from sklearn.model_selection import StratifiedKFold
+from joblib import Parallel, delayed
+from sklearn.model_selection import ParameterGrid
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from sslsop_core import SSLSOP, datasets
 from sslsop_core.datasets.problem import take
+from sslsop_core.tuning import labeled_folds, suited
 
-TASKS = [("digits", 0.3), ("digits", 0.05), ("cora", 0.3), ("cora", 0.05), ("sun15", 0.3), ("sun15", 0.1)]
-GRID = {
-    "init": ["guided", "spread", "global"],
-    "output_step": ["exact", "paper"],
-    "k": [8, 12, 18],
-    "weights": ["heat", "uniform"],
-}
+TASKS = ["digits:0.3", "digits:0.05", "cora:0.3", "cora:0.05", "sun15:0.3", "sun15:0.1", "mias:0.3"]
+TASKS += ["conll2002:0.3"]
+STAGES = [
+    [
+        {"init": ["spread"], "eta": [1.0, 5.0]},
+        {"init": ["guided", "global"], "shared": ["svm", "hybrid"], "eta": [1.0, 5.0]},
+    ],
+    [{"k": [8, 12, 20]}],
+    [{"output_step": ["exact", "paper"], "weights": ["heat", "uniform"]}],
+]
 
 
-def inner_losses(problem, labeled, seed, settings):
-    """Mean 0-1 loss on held-out labelled points: as training points, by eq. 21, with own predictors."""
+def held_out_loss(setting, problem, labeled, seed, fold):
+    """Mean loss on one third of the labelled points, which training did not see."""
+    warnings.simplefilter("ignore")
     y = problem.hide(labeled, seed)
-    given = np.flatnonzero([v is not None for v in y])
-    names = np.array([str(y[i]) for i in given])
-    wrong = [[], [], []]
-    for _, part in StratifiedKFold(3, shuffle=True, random_state=seed).split(given, names):
-        held = given[part]
-        true = [y[i] for i in held]
-        hidden = [None if i in set(held.tolist()) else v for i, v in enumerate(y)]
-        model = SSLSOP(problem.space, metric=problem.metric, max_iter=30, n_jobs=2, **settings)
-        inside = model.fit(problem.X, hidden).outputs_[held]
-        rest = np.setdiff1d(np.arange(len(y)), held)
-        model.fit(take(problem.X, rest), [y[i] for i in rest])
-        new = take(problem.X, held)
-        guesses = [inside, *(model.set_params(own_predictor=own).predict(new) for own in (False, True))]
-        for losses, guess in zip(wrong, guesses, strict=True):
-            losses += [a != b for a, b in zip(guess, true, strict=True)]
-    return [np.mean(losses) for losses in wrong]
+    held = labeled_folds(problem.space, y, 3, seed)[fold]
+    rest = np.setdiff1d(np.arange(len(y)), held)
+    model = suited(SSLSOP(max_iter=30), problem).set_params(**setting)
+    model.fit(take(problem.X, rest), [y[i] for i in rest])
+    return 1 - model.score(take(problem.X, held), [y[i] for i in held])
 
 
-def main(seeds, tasks):
-    settings = [dict(zip(GRID, values, strict=True)) for values in itertools.product(*GRID.values())]
-    table = np.zeros((len(tasks), len(settings), 3))
-    for row, (name, labeled) in enumerate(tasks):
+def stage(settings, tasks, seeds, n_jobs):
+    """Mean loss of every setting on every task, (tasks, settings)."""
+    table = np.zeros((len(tasks), len(settings)))
+    for row, task in enumerate(tasks):
+        begin = time.perf_counter()
+        name, labeled = task.split(":")
         problem = datasets.load(name)
-        for column, setting in enumerate(settings):
-            begin = time.perf_counter()
-            table[row, column] = np.mean(
-                [inner_losses(problem, labeled, s, setting) for s in range(seeds)], axis=0
-            )
-            seconds = time.perf_counter() - begin
-            losses = " ".join(f"{loss:.4f}" for loss in table[row, column])
-            print(f"{name} {labeled:.0%} {setting}: {losses} ({seconds:.1f} s)", flush=True)
-    ranks = table[:, :, [0, 2]].mean(axis=2).argsort(axis=1).argsort(axis=1).mean(axis=0)
-    for column in np.argsort(ranks)[:12]:
-        losses = "  ".join("/".join(f"{loss:.3f}" for loss in row) for row in table[:, column])
-        print(f"mean rank {ranks[column]:5.1f}   {losses}   {settings[column]}")
+        cells = Parallel(n_jobs)(
+            delayed(held_out_loss)(setting, problem, float(labeled), seed, fold)
+            for setting in settings
+            for seed in range(seeds)
+            for fold in range(3)
+        )
+        table[row] = np.reshape(cells, (len(settings), -1)).mean(axis=1)
+        losses = " ".join(f"{loss:.4f}" for loss in table[row])
+        print(f"{task}: {losses} ({time.perf_counter() - begin:.0f} s)", flush=True)
+    return table
+
+
+def main(tasks, seeds, n_jobs):
+    best = {}
+    for stages in STAGES:
+        settings = [best | setting for setting in ParameterGrid(stages)]
+        table = stage(settings, tasks, seeds, n_jobs)
+        excess = (table / table.min(axis=1, keepdims=True)).mean(axis=0)
+        for column in np.argsort(excess):
+            losses = " ".join(f"{loss:.3f}" for loss in table[:, column])
+            print(f"{excess[column]:.3f}   {losses}   {settings[column]}", flush=True)
+        best = settings[int(np.argmin(excess))]
+    print(f"best: {best}")
 
 
 if __name__ == "__main__":
@@ -78,7 +86,7 @@ if __name__ == "__main__":
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--seeds", type=int, default=2)
-    parser.add_argument("--tasks", nargs="*", help="such as digits:0.3", default=None)
-    chosen = parser.parse_args()
-    named = [(task.split(":")[0], float(task.split(":")[1])) for task in chosen.tasks or []]
-    main(chosen.seeds, named or TASKS)
+    parser.add_argument("--tasks", nargs="+", default=TASKS)
+    parser.add_argument("--n-jobs", type=int, default=2)
+    arguments = parser.parse_args()
+    main(arguments.tasks, arguments.seeds, arguments.n_jobs)

@@ -28,20 +28,26 @@ def check_training(estimator: Any, X: Any, y: Any, space: OutputSpace | None):
     if y is None:
         raise ValueError(f"{type(estimator).__name__} requires y to be passed, but the target y is None.")
     inputs = check_inputs(estimator, X, space, reset=True)
+    space, given = check_outputs(y, space, inputs.starts)
+    return space, inputs, given
+
+
+def check_outputs(y: Any, space: OutputSpace | None, starts: np.ndarray) -> tuple[OutputSpace, np.ndarray]:
+    """The space and the given codes of y, for inputs whose tokens begin at `starts`."""
     y = _as_list(y, structured=space is not None and not isinstance(space, Classes))
-    if len(y) != len(inputs):
+    if len(y) != len(starts) - 1:
         raise ValueError(
             f"X and y must have the same length; got inconsistent numbers of samples: "
-            f"[{len(inputs)}, {len(y)}]."
+            f"[{len(starts) - 1}, {len(y)}]."
         )
     space = infer_classes(y) if space is None else space
-    given = space.encode(y, inputs.starts)
+    given = space.encode(y, starts)
     if given.max(initial=-1) < 0:
         raise ValueError(
             "y must hold at least one output to learn from; all of them are missing. "
             "Give the output of some points, best a few of every kind."
         )
-    return space, inputs, given
+    return space, given
 
 
 def check_inputs(estimator: Any, X: Any, space: OutputSpace | None, reset: bool) -> Inputs:

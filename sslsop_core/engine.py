@@ -9,6 +9,7 @@ violated constraint, whatever the number of features.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,12 +18,13 @@ import numpy as np
 
 from . import chain_steps, listed_steps, set_steps
 from .inputs import Inputs, tokens_of
-from .kernels import Kernel, gram_blocks, mean_scores
+from .kernels import Kernel, block_sizes, gram_blocks, mean_scores
 from .labelsets import LabelSets
 from .neighbors import Graph
 from .parallel import over_chunks
 from .sequences import Sequences
 from .spaces import ListedSpace, OutputSpace
+from .storage import beyond, zeros
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +65,7 @@ class Engine(ABC):
         start: Start | None,
         seed: int,
         n_jobs: int | None,
+        memory_limit: float | None = None,
     ):
         self.space, self.inputs, self.graph, self.kernel = space, inputs, graph, kernel
         self.start, self.seed, self.n_jobs = start, seed, n_jobs
@@ -70,7 +73,11 @@ class Engine(ABC):
         n, q = len(graph.neighbors), len(space)
         self.share = share.astype(self.dtype)
         self.at = np.concatenate([[0], np.cumsum(inputs.lengths[graph.neighbors.ravel()])]).astype(np.int64)
-        self.A = np.zeros((self.at[-1], q), dtype=self.dtype)
+        scores = int(self.at[-1]) * q * self.dtype.itemsize
+        blocks = block_sizes(inputs, graph.neighbors).sum() * self.dtype.itemsize
+        # Scores are read in the order of the voters, the others from front to back: they leave last.
+        self._on_disk = beyond(memory_limit, {"S": scores, "A": scores, "gram": blocks})
+        self.A = zeros((self.at[-1], q), self.dtype, "A" in self._on_disk)
         self.start_scores = np.zeros((0, q), dtype=self.dtype)
         self.start_weight = 0.0  # a, the coefficient of w_0
         self.learned = np.zeros(n, dtype=bool)
@@ -82,6 +89,15 @@ class Engine(ABC):
         self.square_norm = np.full(n, 0.0 if start is None or start.anchor else start.square_norm)
         self._work = float(self.at[-1] * q)
 
+    @property
+    def starts(self) -> np.ndarray:
+        """Where the tokens of each training point begin."""
+        return self.inputs.starts
+
+    def here(self) -> Engine:
+        """The engine in this process: itself."""
+        return self
+
     # --- what is computed once ---------------------------------------------------------------------
 
     @cached_property
@@ -92,25 +108,33 @@ class Engine(ABC):
     @cached_property
     def gram(self) -> tuple[np.ndarray, np.ndarray]:
         """Blocks of inner products among the tokens of each neighborhood, and where each begins."""
-        return gram_blocks(self.inputs, self.graph.neighbors, self.kernel, self.n_jobs)
+        return self._gram_blocks()
+
+    def prepare(self, progress: Callable[[float], None] | None) -> None:
+        """Compute the Gram blocks now, saying how far that is."""
+        self.gram = self._gram_blocks(progress)
+
+    def _gram_blocks(self, progress: Callable[[float], None] | None = None):
+        on_disk = "gram" in self._on_disk
+        return gram_blocks(self.inputs, self.graph.neighbors, self.kernel, self.n_jobs, on_disk, progress)
 
     @cached_property
     def S(self) -> np.ndarray:
         """Scores; only their first value is computed here, from the coefficients and w_0."""
-        S = np.zeros_like(self.A)
+        S = zeros(self.A.shape, self.dtype, "S" in self._on_disk)
+        if self.start is not None:
+            np.take(self.start_weight * self.start_scores, self.tokens, axis=0, out=S, mode="clip")
         if self.A.any():
             blocks, block_at = self.gram
             mixed = self.A @ self.mixing
             for i, top in enumerate(self.at[: -1 : self.graph.k]):
                 m = self.at[(i + 1) * self.graph.k] - top
-                S[top : top + m] = blocks[block_at[i] : block_at[i + 1]].reshape(m, m) @ mixed[top : top + m]
-        if self.start is not None:
-            S += (self.start_weight * self.start_scores)[self.tokens]
+                S[top : top + m] += blocks[block_at[i] : block_at[i + 1]].reshape(m, m) @ mixed[top : top + m]
         return S
 
     @cached_property
     def voters(self) -> tuple[np.ndarray, np.ndarray]:
-        return self.graph.voters()
+        return self.graph.voters(len(self.inputs))
 
     @property
     def fresh(self) -> np.ndarray:
@@ -222,6 +246,16 @@ class ListedEngine(Engine):
             self.space.groups, self._losses, self.space.zero_one, exact, self.Z, Y_new,
         )  # fmt: skip
         return Y_new
+
+    def sum_votes(self, exact: bool) -> tuple[np.ndarray, np.ndarray]:
+        """What each output of each point would cost these neighborhoods, and whether they reach it."""
+        n, q = len(self.inputs), len(self.space)
+        costs, reached = np.zeros((n, q)), np.zeros(n, dtype=bool)
+        over_chunks(
+            listed_steps.sum_votes, n, self.S, self.vote_weights, *self.voters, self._losses,
+            self.space.zero_one, exact, self.Z, costs, reached, n_jobs=self.n_jobs, work=self._work,
+        )  # fmt: skip
+        return costs, reached
 
 
 class ChainEngine(Engine):

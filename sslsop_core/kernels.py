@@ -6,6 +6,7 @@ for an intercept.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from .inputs import Inputs
 from .parallel import over_chunks
+from .storage import zeros
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,19 @@ def _arrays(inputs: Inputs) -> tuple[np.ndarray, ...]:
     return (inputs.rows,)
 
 
-def gram_blocks(inputs: Inputs, neighbors: np.ndarray, kernel: Kernel, n_jobs: int | None):
+def block_sizes(inputs: Inputs, neighbors: np.ndarray) -> np.ndarray:
+    """The number of entries of every Gram block."""
+    return inputs.lengths[neighbors].sum(axis=1) ** 2
+
+
+def gram_blocks(
+    inputs: Inputs,
+    neighbors: np.ndarray,
+    kernel: Kernel,
+    n_jobs: int | None,
+    on_disk: bool = False,
+    progress: Callable[[float], None] | None = None,
+):
     """G_i, the kernel among the tokens of N_i, for every i.
 
     Returns
@@ -59,16 +73,15 @@ def gram_blocks(inputs: Inputs, neighbors: np.ndarray, kernel: Kernel, n_jobs: i
     blocks : flat array; block i is blocks[at[i]:at[i+1]], a square in row order.
     at : (n + 1,) int64.
     """
-    rows_per_block = inputs.lengths[neighbors].sum(axis=1)
-    at = np.concatenate([[0], np.cumsum(rows_per_block**2)]).astype(np.int64)
-    blocks = np.empty(at[-1], dtype=inputs.rows.dtype)
+    at = np.concatenate([[0], np.cumsum(block_sizes(inputs, neighbors))]).astype(np.int64)
+    blocks = zeros(at[-1], inputs.rows.dtype, on_disk)
     gamma = -1.0 if kernel.gamma is None else kernel.gamma
     fill = _fill_sparse if sp.issparse(inputs.rows) else _fill_dense
     with threadpool_limits(1, user_api="blas"):
         over_chunks(
             fill, len(neighbors), *_arrays(inputs), inputs.d, inputs.starts, inputs.square_norms,
             neighbors, at, gamma, kernel.scale, kernel.intercept, blocks,
-            n_jobs=n_jobs, work=at[-1] * min(inputs.d, 100),
+            n_jobs=n_jobs, work=at[-1] * min(inputs.d, 100), progress=progress,
         )  # fmt: skip
     return blocks, at
 

@@ -12,16 +12,17 @@ Where the paper is silent, this is what happens:
 - Sequences are neighbors by the sum of their tokens, weighted by inverse document frequency if sparse.
 
 Ours and not the paper's: `output_step="exact"`, `weights="heat"`, `kernel="rbf"`, `scale="auto"`,
-`intercept`, `init="guided"` and `"global"`, `anchor` and `own_predictor`. `SSLSOP.paper(space, ...)` is
-the paper's algorithm to the letter.
+`intercept`, `init="guided"` and `"global"`, `shared`, `anchor` and `own_predictor`.
+`SSLSOP.paper(space, ...)` is the paper's algorithm to the letter.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from numbers import Integral
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -34,22 +35,30 @@ from .engine import Engine, Start, engine_for
 from .estimator import Iteration, StructuredEstimator, check_choice, check_count, check_number, compact
 from .explain import Explanation, explain_new_point, explain_training_point
 from .features import Features
+from .hybrid_start import train_hybrid
 from .inputs import Inputs, Matrix, tokens_of
 from .kernels import Kernel
 from .neighbors import Graph, Search, build_graph, given_graph, inverse_frequencies, shares, weighted_sums
 from .prediction import NewPoints
 from .sequences import Sequences
-from .shared import SharedPredictor, train_shared
+from .shared import Shared, train_shared
 from .spaces import Classes, OutputSpace
 from .starts import nearest_start, random_start, shared_start, spread_start
+
+if TYPE_CHECKING:
+    from .cluster import ClusterEngine
+
+Progress = Callable[[str, float], None]
 
 CHOICES = {
     "output_step": ("exact", "paper"),
     "init": ("guided", "spread", "nearest", "global", "random"),
+    "shared": ("svm", "hybrid"),
     "weights": ("heat", "uniform"),
     "kernel": ("linear", "rbf"),
     "metric": ("euclidean", "cosine"),
     "search": ("auto", "exact", "approximate"),
+    "engine": ("threads", "dask"),
 }
 
 
@@ -73,16 +82,20 @@ class SSLSOP(StructuredEstimator):
     max_iter : T, the largest number of iterations.
     output_step : "exact" minimises eq. 9 over each output; "paper" is eq. 16, which holds z fixed.
     init : how missing outputs and predictors start. "spread": outputs unknown until a neighborhood that
-        knows something reaches them, w_i = 0; "guided": the same, but every w_i starts at a structural SVM
-        on the labelled points; "global": w_i starts there too, and outputs as it predicts; "nearest":
-        outputs of the nearest labelled points, w_i = 0; "random": any outputs, w_i = 0.
+        knows something reaches them, w_i = 0; "guided": the same, but every w_i starts at one shared
+        predictor w_0; "global": w_i starts there too, and outputs as it predicts; "nearest": outputs of
+        the nearest labelled points, w_i = 0; "random": any outputs, w_i = 0.
+    shared : w_0. "svm" is a structural SVM on the labelled points; "hybrid" is a `baselines.HybridCRF`,
+        a random field with generative models, which learns from the unlabelled points too.
+    views : with shared="hybrid", arrays of columns with a generative model each; None is one for all.
     weights : "uniform", or "heat": a neighbor at distance d counts exp(-d^2/h), with h the median squared
         distance to the 10th neighbor.
     kernel : "linear" or "rbf", exp(-gamma |x - x'|^2).
     gamma : number, or "auto" for 1/h.
     intercept : whether predictors have a constant term.
     scale : divides the linear kernel; "auto" is the mean of |x|^2, so that `eta` does not depend on units.
-    anchor : with init="guided" or "global", pull every w_i towards the shared start in place of zero.
+    anchor : with init="guided" or "global", pull every w_i towards w_0 in place of zero. Always so with
+        shared="hybrid", which is no point of the space that the w_i live in.
     metric : "euclidean" or "cosine", the distance that defines neighborhoods.
     search : "exact", "approximate" (nearest-neighbor descent) or "auto" by size.
     include_self : whether a point belongs to its own neighborhood.
@@ -90,6 +103,10 @@ class SSLSOP(StructuredEstimator):
         outputs learned, and average it with those of its neighbors; False is eq. 21 alone.
     tol : stop when no output moved and the objective moved by less than this share of itself.
     n_jobs : threads; the result does not depend on it.
+    memory_limit : bytes that scores, coefficients and inner products may take in memory, None for all that
+        there is. What is beyond lies in a temporary file (in `TMPDIR`); the result does not depend on it.
+    engine : "threads" of this process, or "dask": the workers of the current `distributed.Client` (see
+        docs/cluster.md). X may then also be a Dask array, whose rows the workers read.
     random_state : seed of all draws.
 
     Attributes
@@ -113,7 +130,8 @@ class SSLSOP(StructuredEstimator):
     """
 
     features_: Features | None = None
-    _engine: Engine
+    _trainer: Engine | ClusterEngine
+    _search_index: Search | None
     _given: np.ndarray
     _Y: np.ndarray
 
@@ -127,6 +145,8 @@ class SSLSOP(StructuredEstimator):
         max_iter: int = 50,
         output_step: str = "exact",
         init: str = "guided",
+        shared: str = "svm",
+        views: Any = None,
         weights: str = "heat",
         kernel: str = "linear",
         gamma: float | str = "auto",
@@ -139,6 +159,8 @@ class SSLSOP(StructuredEstimator):
         own_predictor: bool = True,
         tol: float = 1e-4,
         n_jobs: int | None = None,
+        memory_limit: float | None = None,
+        engine: str = "threads",
         random_state: Any = 0,
     ):
         self.space = space
@@ -148,6 +170,8 @@ class SSLSOP(StructuredEstimator):
         self.max_iter = max_iter
         self.output_step = output_step
         self.init = init
+        self.shared = shared
+        self.views = views
         self.weights = weights
         self.kernel = kernel
         self.gamma = gamma
@@ -160,6 +184,8 @@ class SSLSOP(StructuredEstimator):
         self.own_predictor = own_predictor
         self.tol = tol
         self.n_jobs = n_jobs
+        self.memory_limit = memory_limit
+        self.engine = engine
         self.random_state = random_state
 
     @classmethod
@@ -171,28 +197,39 @@ class SSLSOP(StructuredEstimator):
 
     # --- Algorithm 1 -------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, *, neighbors: Any = None) -> SSLSOP:
+    def fit(self, X: Any, y: Any, *, neighbors: Any = None, progress: Progress | None = None) -> SSLSOP:
         """Learn the local predictors and the missing outputs.
 
         Parameters
         ----------
         X : (n, d) array or CSR matrix; for sequences a list of n (length, d) arrays or CSR matrices.
         y : n outputs, None where missing.
-        neighbors : optional table of neighbors, (n, k) indices or a pair (indices, distances).
+        neighbors : optional: the result of `neighborhoods`, or a table (n, k) of indices, or a pair
+            (indices, distances).
+        progress : called with the name of a phase before the first turn and the share of it that is done.
         """
-        for _ in self.iter_fit(X, y, neighbors=neighbors):
+        for _ in self.iter_fit(X, y, neighbors=neighbors, progress=progress):
             pass
         return self
 
-    def iter_fit(self, X: Any, y: Any, *, neighbors: Any = None) -> Iterator[Iteration]:
+    def iter_fit(
+        self, X: Any, y: Any, *, neighbors: Any = None, progress: Progress | None = None
+    ) -> Iterator[Iteration]:
         """Run Algorithm 1, yielding an `Iteration` after each turn.
 
         Between turns the model is whole: it predicts, explains, saves and resumes, also when the
         caller never comes back.
         """
         self._check_parameters()
-        self._start(X, y, neighbors)
+        self._start(X, y, neighbors, progress or _silent)
         yield from self._iterate(self.max_iter)
+
+    def neighborhoods(self, X: Any) -> Graph:
+        """The neighborhoods that `fit` would find (eq. 1), to be given to it as `neighbors` by many runs."""
+        self._check_parameters()
+        self._settle_seed()
+        search = self._search_among(check_inputs(self, X, self.space, reset=True))
+        return build_graph(search, self.k, self.include_self)
 
     def resume(self, extra_iter: int = 20) -> SSLSOP:
         """Go on from where the last run stopped; the same as one longer run."""
@@ -212,7 +249,7 @@ class SSLSOP(StructuredEstimator):
         An output taken away stays as it is until the next turn, which is free to move it.
         """
         check_is_fitted(self, "history_")
-        starts = self._engine.inputs.starts
+        starts = self._trainer.starts
         given, Y = self._given.copy(), self._Y.copy()
         for i, output in changes.items():
             if not 0 <= i < len(starts) - 1:
@@ -226,29 +263,40 @@ class SSLSOP(StructuredEstimator):
         self.stop_reason_ = "interrupted"
         return self
 
-    def _start(self, X: Any, y: Any, neighbors: Any) -> None:
+    def _start(self, X: Any, y: Any, neighbors: Any, progress: Progress) -> None:
         """Everything before the first turn: neighborhoods, kernel, starts."""
-        space, inputs, given = check_training(self, X, y, self.space)
-        self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        self.space_ = space
-        self._idf = inverse_frequencies(inputs)
-        self._search = self._make_search(inputs)
-        if neighbors is None:
-            graph = build_graph(self._search, self.k, self.include_self)
+        self._settle_seed()
+        self._search_index = None
+        if self.engine == "dask":
+            from .cluster import start_on_cluster  # Dask is an extra
+
+            start_on_cluster(self, X, y, neighbors, progress)
         else:
-            graph = given_graph(neighbors, len(inputs), len(inputs))
-        kernel = self._make_kernel(inputs, graph)
-        share = shares(graph.distances, self.weights, graph.bandwidth)
-        self._given = given
-        self._Y, self._shared = self._first_outputs(inputs, kernel)
-        self._engine = engine_for(space)(
-            space, inputs, graph, share, kernel, self._shared_start(inputs), self._seed, self.n_jobs
-        )
+            self._start_here(X, y, neighbors, progress)
         self.history_ = []
         self.n_iter_ = 0
         self.stop_reason_ = "interrupted"
 
-    def _first_outputs(self, inputs: Inputs, kernel: Kernel) -> tuple[np.ndarray, SharedPredictor | None]:
+    def _start_here(self, X: Any, y: Any, neighbors: Any, progress: Progress) -> None:
+        space, inputs, given = check_training(self, X, y, self.space)
+        self.space_, self._given = space, given
+        self._search_index = self._search_among(inputs)
+        if neighbors is None:
+            progress("neighbors", 0.0)
+            graph = build_graph(self._search_index, self.k, self.include_self, partial(progress, "neighbors"))
+        else:
+            graph = given_graph(neighbors, len(inputs), len(inputs))
+        kernel = self._make_kernel(inputs.square_norms, graph.bandwidth)
+        share = shares(graph.distances, self.weights, graph.bandwidth)
+        progress("first outputs", 0.0)
+        self._Y, self._shared = self._first_outputs(inputs, kernel)
+        start = self._shared_start(inputs)
+        self._trainer = engine_for(space)(
+            space, inputs, graph, share, kernel, start, self._seed, self.n_jobs, self.memory_limit
+        )
+        self._trainer.prepare(partial(progress, "inner products"))
+
+    def _first_outputs(self, inputs: Inputs, kernel: Kernel) -> tuple[np.ndarray, Shared | None]:
         """Where outputs and, through a shared predictor, the local ones begin."""
         space, given, starts = self.space_, self._given, inputs.starts
         labeled = np.flatnonzero(space.complete(given, starts))
@@ -264,27 +312,31 @@ class SSLSOP(StructuredEstimator):
         spread = spread_start(space, given, starts, self._seed)
         if self.init == "spread" or len(labeled) == 0:
             return spread, None
-        shared = train_shared(space, inputs, given, labeled, kernel, self._seed)
+        shared: Shared
+        if self.shared == "hybrid":
+            shared = train_hybrid(space, inputs, given, labeled, self.views, self._seed)
+        else:
+            shared = train_shared(space, inputs, given, labeled, kernel, self._seed)
         if self.init == "guided":
             return spread, shared
-        return shared_start(space, given, inputs, shared.scores(space, inputs), shared), shared
+        return shared_start(space, given, inputs, shared), shared
 
     def _shared_start(self, inputs: Inputs) -> Start | None:
         if self._shared is None:
             return None
-        weights = self._shared.weights
         scores = self._shared.scores(self.space_, inputs)
-        return Start(scores, float(np.sum(weights.W**2)), weights.T, self.anchor)
+        anchored = self.anchor or self.shared == "hybrid"
+        return Start(scores, self._shared.square_norm, self._shared.transitions, anchored)
 
-    def _make_kernel(self, inputs: Inputs, graph: Graph) -> Kernel:
+    def _make_kernel(self, square_norms: np.ndarray, bandwidth: float) -> Kernel:
         if self.kernel == "rbf":
-            return Kernel(1 / graph.bandwidth if self.gamma == "auto" else float(self.gamma), self.intercept)
-        scale = float(inputs.square_norms.mean()) if self.scale == "auto" else float(self.scale)
+            return Kernel(1 / bandwidth if self.gamma == "auto" else float(self.gamma), self.intercept)
+        scale = float(square_norms.mean()) if self.scale == "auto" else float(self.scale)
         return Kernel(None, self.intercept, scale if scale > 0 else 1.0)
 
     def _iterate(self, turns: int) -> Iterator[Iteration]:
-        engine, space = self._engine, self.space_
-        starts, exact = engine.inputs.starts, self.output_step == "exact"
+        engine, space = self._trainer, self.space_
+        starts, exact = engine.starts, self.output_step == "exact"
         engine.upper_bounds(self._Y)
         before = engine.objective(self.C)
         self.stop_reason_ = "interrupted"
@@ -313,6 +365,14 @@ class SSLSOP(StructuredEstimator):
     def _eta(self, t: int) -> float:
         return 1.0 / (self.C * t) if self.eta == "auto" else float(self.eta)
 
+    def _settle_seed(self) -> None:
+        self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    def _search_among(self, inputs: Inputs) -> Search:
+        """The search that a run on these inputs begins with."""
+        self._idf = inverse_frequencies(inputs)
+        return self._make_search(inputs)
+
     def _make_search(self, inputs: Inputs) -> Search:
         return Search(self._points(inputs), self.metric, self.search, self.n_jobs, self._seed)
 
@@ -325,7 +385,19 @@ class SSLSOP(StructuredEstimator):
     @property
     def outputs_(self) -> Any:
         check_is_fitted(self, "history_")
-        return self._outside(self._Y, self._engine.inputs.starts)
+        return self._outside(self._Y, self._trainer.starts)
+
+    @property
+    def _engine(self) -> Engine:
+        """The engine in this process; one whose blocks are on a cluster fetches them when first asked for."""
+        self._trainer = self._trainer.here()
+        return self._trainer
+
+    @property
+    def _search(self) -> Search:
+        if self._search_index is None:
+            self._search_index = self._make_search(self._engine.inputs)
+        return self._search_index
 
     @property
     def graph_(self) -> Graph:
@@ -431,6 +503,8 @@ class SSLSOP(StructuredEstimator):
             check_choice(name, getattr(self, name), (True, False))
         check_number("C", self.C, least=0.0)
         check_number("tol", self.tol, least=0.0)
+        if self.memory_limit is not None:
+            check_number("memory_limit", self.memory_limit, least=0.0)
         for name in ("eta", "gamma", "scale"):
             if getattr(self, name) != "auto":
                 check_number(name, getattr(self, name), least=0.0, strictly=True, auto=True)
@@ -441,3 +515,7 @@ class SSLSOP(StructuredEstimator):
                 f"eta * C must be at most 1, or predictors overshoot zero; got eta={self.eta}, C={self.C}. "
                 "Lower one of them."
             )
+
+
+def _silent(phase: str, share: float) -> None:
+    """Progress that nobody asked for."""

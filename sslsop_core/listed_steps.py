@@ -150,35 +150,66 @@ def _add_exact(cost, S, p, weight, losses, zero_one):
 
 
 @njit(nogil=True, cache=True)
+def _add_votes(cost, S, weight, voters, losses, zero_one, exact, Z):
+    """Add what each output would cost the voters; whether any of them has learned something."""
+    q = len(cost)
+    reached = False
+    for p in voters:
+        if weight[p] == 0:
+            continue
+        reached = True
+        if exact:
+            _add_exact(cost, S, p, weight[p], losses, zero_one)
+            continue
+        for y in range(q):
+            cost[y] -= weight[p] * S[p, y]
+            if Z[p] >= 0:  # a point reached for the first time has no z: it takes eq. 21
+                cost[y] += weight[p] * (1.0 * (y != Z[p]) if zero_one else losses[y, Z[p]])
+    return reached
+
+
+@njit(nogil=True, cache=True)
+def _cheapest(cost, given, groups):
+    """The output of lowest cost among those that the given code allows."""
+    q = len(cost)
+    chosen, best = -1, np.inf
+    for y in range(q):
+        if cost[y] < best and (given < 0 or groups[given - q, y]):
+            chosen, best = y, cost[y]
+    return chosen
+
+
+@njit(nogil=True, cache=True)
 def update_outputs(lo, hi, S, weight, voter_starts, voters, given, groups, losses, zero_one, exact, Z, Y_new):
     """The outputs of points lo..hi: eq. 16 with z held fixed, or the exact minimiser of eq. 9.
 
     The voters of a point are pairs; weight[p] is the pair's share in its neighborhood, 0 if that has
     learned nothing yet.
     """
-    q = S.shape[1]
-    cost = np.empty(q)
+    cost = np.empty(S.shape[1])
     for i in range(lo, hi):
-        if 0 <= given[i] < q:
+        if 0 <= given[i] < len(cost):
             Y_new[i] = given[i]
             continue
         cost[:] = 0.0
-        reached = False
-        for v in range(voter_starts[i], voter_starts[i + 1]):
-            p = voters[v]
-            if weight[p] == 0:
-                continue
-            reached = True
-            if exact:
-                _add_exact(cost, S, p, weight[p], losses, zero_one)
-                continue
-            for y in range(q):
-                cost[y] -= weight[p] * S[p, y]
-                if Z[p] >= 0:  # a point reached for the first time has no z: it takes eq. 21
-                    cost[y] += weight[p] * (1.0 * (y != Z[p]) if zero_one else losses[y, Z[p]])
-        if reached:
-            best = np.inf
-            for y in range(q):
-                if cost[y] < best and (given[i] < 0 or groups[given[i] - q, y]):
-                    best = cost[y]
-                    Y_new[i] = y
+        own = voters[voter_starts[i] : voter_starts[i + 1]]
+        if _add_votes(cost, S, weight, own, losses, zero_one, exact, Z):
+            Y_new[i] = _cheapest(cost, given[i], groups)
+
+
+@njit(nogil=True, cache=True)
+def sum_votes(lo, hi, S, weight, voter_starts, voters, losses, zero_one, exact, Z, costs, reached):
+    """The first half of `update_outputs` where voters are in several places: sums for points lo..hi."""
+    for i in range(lo, hi):
+        own = voters[voter_starts[i] : voter_starts[i + 1]]
+        reached[i] = _add_votes(costs[i], S, weight, own, losses, zero_one, exact, Z)
+
+
+@njit(nogil=True, cache=True)
+def choose_outputs(lo, hi, costs, reached, given, groups, Y_new):
+    """The second half: the outputs of points lo..hi from the summed costs."""
+    for i in range(lo, hi):
+        if 0 <= given[i] < costs.shape[1]:
+            Y_new[i] = given[i]
+        elif reached[i]:
+            Y_new[i] = _cheapest(costs[i], given[i], groups)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +20,20 @@ from safetensors.numpy import load, save
 
 from .engine import ChainEngine, engine_for
 from .features import Features, from_state
+from .hybrid_start import QuadraticPredictor
 from .inputs import Inputs
 from .kernels import Kernel
 from .labelsets import LabelSets
 from .learner import SSLSOP, Iteration
 from .neighbors import Graph, given_graph, shares
 from .sequences import Sequences
-from .shared import SharedPredictor
+from .shared import Shared, SharedPredictor
 from .spaces import Classes, ListedSpace, OutputSpace, TreeLeaves
 from .ssvm import Weights
 
 VERSION = 1
+# Parameters that have their own place in the file, or belong to the machine and not to the model.
+NOT_KEPT = ("space", "random_state", "n_jobs", "memory_limit", "engine")
 
 
 def save_model(model: SSLSOP, path: str | Path, features: Features | None = None) -> None:
@@ -52,10 +56,12 @@ def dump_model(model: SSLSOP, features: Features | None = None) -> bytes:
     """The bytes of a model file; with fitted `features` the model predicts from raw inputs."""
     engine = model._engine
     shared, kernel = model._shared, engine.kernel
-    parameters = model.get_params(deep=False)
+    parameters = {k: v for k, v in model.get_params(deep=False).items() if k not in NOT_KEPT}
+    if model.views is not None:
+        parameters["views"] = [np.asarray(view).tolist() for view in model.views]
     header = {
         "space": engine.space.spec(),
-        "parameters": {k: v for k, v in parameters.items() if k not in ("space", "n_jobs", "random_state")},
+        "parameters": parameters,
         "inferred": model.space is None,
         "seed": model._seed,
         "kernel": {"gamma": kernel.gamma, "intercept": kernel.intercept, "scale": kernel.scale},
@@ -80,7 +86,9 @@ def dump_model(model: SSLSOP, features: Features | None = None) -> bytes:
         tensors["transitions"] = engine.T
     if model._idf is not None:
         tensors["idf"] = model._idf
-    if shared is not None:
+    if isinstance(shared, QuadraticPredictor):
+        tensors |= {f"hybrid.{field.name}": getattr(shared, field.name) for field in fields(shared)}
+    if isinstance(shared, SharedPredictor):
         tensors |= {"shared.W": shared.weights.W, "shared.T": shared.weights.T}
         if shared.support is not None and shared.whiten is not None:
             tensors |= _pack_rows("support", shared.support.rows) | {"shared.whiten": shared.whiten}
@@ -235,7 +243,7 @@ def _restore(header: dict[str, Any], tensors: _Tensors) -> SSLSOP:
     model.history_ = _history(space, tensors, model._Y.shape)
     model.n_iter_ = len(model.history_)
     model.stop_reason_ = str(header["stop_reason"])
-    model._search = model._make_search(inputs)
+    model._search_index = None
     share = shares(graph.distances, model.weights, graph.bandwidth)
     engine = engine_for(space)(
         space, inputs, graph, share, kernel, model._shared_start(inputs), model._seed, model.n_jobs
@@ -246,7 +254,7 @@ def _restore(header: dict[str, Any], tensors: _Tensors) -> SSLSOP:
     engine.start_weight = _between("start_weight", float(header["start_weight"]), 0.0, 1.0)
     if isinstance(engine, ChainEngine):
         engine.T = np.ascontiguousarray(tensors.numbers("transitions", n, q, q), dtype=engine.dtype)
-    model._engine = engine
+    model._trainer = engine
     if "features" in header:
         model.features_ = from_state(header["features"], tensors.named("features."))
     return model
@@ -296,10 +304,16 @@ def _codes(space: OutputSpace, tensors: _Tensors, name: str, inputs: Inputs, ext
     return tensors.integers(name, -1, len(space) + extra, len(inputs)).astype(np.int32)
 
 
-def _shared(space: OutputSpace, tensors: _Tensors, kernel: Kernel, d: int) -> SharedPredictor | None:
+def _shared(space: OutputSpace, tensors: _Tensors, kernel: Kernel, d: int) -> Shared | None:
+    q = len(space)
+    if "hybrid.W" in tensors:
+        c = tensors.numbers("hybrid.c", None)
+        shapes = {"W": (d, q), "b": (q,), "P": (len(c), d), "Q": (len(c), q), "first": (q,)}
+        shapes["transitions"] = (q, q)
+        parts = {name: tensors.numbers(f"hybrid.{name}", *shape) for name, shape in shapes.items()}
+        return QuadraticPredictor(c=c, **parts)
     if "shared.W" not in tensors:
         return None
-    q = len(space)
     p = space.embedding.shape[1] if isinstance(space, ListedSpace) else q
     T = tensors.numbers("shared.T", q, q)
     if kernel.gamma is None:

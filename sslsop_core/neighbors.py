@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import normalize
 
 from .inputs import Inputs, Matrix
-from .nearest import exact_nearest
+from .nearest import exact_nearest, exact_nearest_sparse
 
 # Exact search is n^2; past this size nearest-neighbor descent is faster and good enough.
 EXACT_UP_TO = 50_000
@@ -43,11 +44,19 @@ class Graph:
     def k(self) -> int:
         return self.neighbors.shape[1]
 
-    def voters(self) -> tuple[np.ndarray, np.ndarray]:
+    def narrowed(self, k: int) -> Graph:
+        """The k nearest of every neighborhood: what a search for k would have found."""
+        return Graph(
+            np.ascontiguousarray(self.neighbors[:, :k]),
+            np.ascontiguousarray(self.distances[:, :k]),
+            self.bandwidth,
+        )
+
+    def voters(self, points: int) -> tuple[np.ndarray, np.ndarray]:
         """For every point the pairs (i, r) with neighbors[i, r] equal to it, as (starts, i * k + r)."""
         n, k = self.neighbors.shape
         pairs = sp.csr_matrix(
-            (np.arange(n * k), self.neighbors.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n)
+            (np.arange(n * k), self.neighbors.ravel(), np.arange(0, n * k + 1, k)), shape=(n, points)
         ).tocsc()
         return pairs.indptr.astype(np.int64), pairs.data.astype(np.int64)
 
@@ -65,26 +74,55 @@ def weighted_sums(inputs: Inputs, idf: np.ndarray | None) -> Matrix:
     return points if idf is None else (points @ sp.diags(idf, format="csr")).tocsr()
 
 
+def suitable_method(method: str, n: int, d: int, sparse: bool) -> str:
+    """The search that "auto" stands for."""
+    if method != "auto":
+        return method
+    return "exact" if n <= EXACT_UP_TO or (d <= 8 and not sparse) else "approximate"
+
+
 class Search:
     """Nearest neighbors among `points`, exact or approximate.
 
-    Cosine is euclidean distance between rows of unit length.
+    Cosine is euclidean distance between rows of unit length. Rows of zeros have no direction: they get one
+    of their own, or they would be nearer to everything than most things are to each other.
 
     Parameters
     ----------
     points : (n, d) array or CSR matrix.
     metric : "euclidean" or "cosine".
-    method : "exact" (scikit-learn), "approximate" (nearest-neighbor descent) or "auto" by size.
+    method : "exact", "approximate" (nearest-neighbor descent) or "auto" by size.
+    any_empty : whether there are rows of zeros; by default the points are looked at.
     """
 
-    def __init__(self, points: Any, metric: str, method: str, n_jobs: int | None, seed: int):
+    def __init__(
+        self,
+        points: Any,
+        metric: str,
+        method: str,
+        n_jobs: int | None,
+        seed: int,
+        any_empty: bool | None = None,
+    ):
         self.metric = metric
-        self.points = normalize(points) if metric == "cosine" else points
-        n, d = self.points.shape
-        if method == "auto":
-            method = "exact" if n <= EXACT_UP_TO or (d <= 8 and not sp.issparse(points)) else "approximate"
-        self.method = method
+        if any_empty is None:
+            any_empty = metric == "cosine" and bool(empty_rows(points).any())
+        self._any_empty = any_empty
+        self.points = self._scaled(points)
+        n, d = points.shape
+        self.method = suitable_method(method, n, d, sp.issparse(points))
         self._n_jobs, self._seed, self._index = n_jobs, seed, None
+
+    def _scaled(self, rows: Any) -> Any:
+        if self.metric != "cosine":
+            return rows
+        unit = normalize(rows)
+        if not self._any_empty:
+            return unit
+        own = empty_rows(rows)[:, None].astype(unit.dtype)
+        if sp.issparse(unit):
+            return sp.hstack([unit, sp.csr_matrix(own)], format="csr")
+        return np.hstack([unit, own])
 
     def _descent(self, columns: int) -> Any:
         from pynndescent import NNDescent
@@ -95,25 +133,31 @@ class Search:
             )
         return self._index
 
-    def _exact(self, queries: Any, columns: int) -> tuple[np.ndarray, np.ndarray]:
-        dense = not sp.issparse(self.points) and self.points.dtype == queries.dtype == np.float32
-        if dense and self.points.shape[1] >= TREES_BELOW:
-            return exact_nearest(self.points, queries, columns, self._n_jobs)
+    def _exact(
+        self, queries: Any, columns: int, progress: Callable[[float], None] | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        if sp.issparse(self.points):
+            return exact_nearest_sparse(self.points, queries, columns, self._n_jobs, progress)
+        single = self.points.dtype == queries.dtype == np.float32
+        if single and self.points.shape[1] >= TREES_BELOW:
+            return exact_nearest(self.points, queries, columns, self._n_jobs, progress)
         search = NearestNeighbors(n_neighbors=columns, n_jobs=self._n_jobs)
         return search.fit(self.points).kneighbors(queries)
 
-    def among(self, columns: int) -> tuple[np.ndarray, np.ndarray]:
+    def among(
+        self, columns: int, progress: Callable[[float], None] | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """For each of the points, distances and indices of the nearest others."""
         n = self.points.shape[0]
         if self.method == "approximate":
             indices, distances = self._descent(columns + 1).neighbor_graph
         else:
-            distances, indices = self._exact(self.points, min(columns + 1, n))
-        return _without_self(distances, indices, columns)
+            distances, indices = self._exact(self.points, min(columns + 1, n), progress)
+        return without_self(distances, indices, columns)
 
     def of(self, queries: Any, columns: int) -> tuple[np.ndarray, np.ndarray]:
         """For each query, distances and indices of the nearest points."""
-        queries = normalize(queries) if self.metric == "cosine" else queries
+        queries = self._scaled(queries)
         if self.method == "approximate":
             indices, distances = self._descent(columns + 1).query(queries, k=columns)
         else:
@@ -121,52 +165,79 @@ class Search:
         return distances.astype(np.float64), indices.astype(np.int32)
 
 
-def _without_self(distances, indices, columns):
-    """Drop each point from its own list; where duplicates crowded it out, drop the last column."""
-    itself = indices == np.arange(len(indices))[:, None]
+def empty_rows(rows: Any) -> np.ndarray:
+    """Mask of the rows without a non-zero entry."""
+    return np.asarray(abs(rows).sum(axis=1)).ravel() == 0 if sp.issparse(rows) else ~rows.any(axis=1)
+
+
+def without_self(distances, indices, columns, first=0):
+    """Drop each point (the first is `first`) from its own list; where duplicates crowded it out, the last."""
+    itself = indices == np.arange(first, first + len(indices))[:, None]
     itself[~itself.any(axis=1), -1] = True
     shape = (len(indices), indices.shape[1] - 1)
     distances, indices = distances[~itself].reshape(shape), indices[~itself].reshape(shape)
     return distances[:, :columns].astype(np.float64), indices[:, :columns].astype(np.int32)
 
 
-def build_graph(search: Search, k: int, include_self: bool) -> Graph:
+def build_graph(
+    search: Search, k: int, include_self: bool, progress: Callable[[float], None] | None = None
+) -> Graph:
     """The k nearest neighbors of every point, the point itself first if it counts."""
     n = search.points.shape[0]
+    others, wide = columns_needed(n, k, include_self)
+    if wide == 0:
+        distances, indices = np.zeros((n, 0)), np.zeros((n, 0), dtype=np.int32)
+    else:
+        distances, indices = search.among(wide, progress)
+    neighbors, lengths = neighborhoods(distances, indices, others, include_self)
+    return Graph(neighbors, lengths, bandwidth_of(distances))
+
+
+def columns_needed(n: int, k: int, include_self: bool) -> tuple[int, int]:
+    """How many others a neighborhood holds, and how many are looked for to know how far "near" is."""
     most = n if include_self else n - 1
     if most < 1:
         raise ValueError("A single point has no neighbors; add data or use include_self=True.")
     if k > most:
         text = f"k={k} is more than the {most} points a neighborhood can hold; k={most} is used."
-        warnings.warn(text, stacklevel=2)
+        warnings.warn(text, stacklevel=3)
         k = most
     others = k - include_self
-    wide = min(max(others, BANDWIDTH_RANK), n - 1)
-    if wide == 0:
-        distances, indices = np.zeros((n, 0)), np.zeros((n, 0), dtype=np.int32)
-    else:
-        distances, indices = search.among(wide)
-    bandwidth = bandwidth_of(distances)
+    return others, min(max(others, BANDWIDTH_RANK), n - 1)
+
+
+def neighborhoods(distances, indices, others: int, include_self: bool, first: int = 0):
+    """Tables of neighbors and distances of points numbered from `first`."""
     distances, indices = distances[:, :others], indices[:, :others]
     if include_self:
-        indices = np.hstack([np.arange(n, dtype=np.int32)[:, None], indices])
-        distances = np.hstack([np.zeros((n, 1)), distances])
-    return Graph(np.ascontiguousarray(indices), np.ascontiguousarray(distances), bandwidth)
+        itself = np.arange(first, first + len(indices), dtype=np.int32)[:, None]
+        indices, distances = np.hstack([itself, indices]), np.hstack([np.zeros(itself.shape), distances])
+    return np.ascontiguousarray(indices), np.ascontiguousarray(distances)
 
 
 def bandwidth_of(distances: np.ndarray) -> float:
     """The median squared distance to the 10th neighbor (or the last): how far "near" is."""
     if distances.shape[1] == 0:
         return 1.0
-    rank = min(BANDWIDTH_RANK, distances.shape[1]) - 1
-    for squares in (np.median(distances[:, rank] ** 2), np.mean(distances**2)):
-        if squares > 0:
-            return float(squares)
-    return 1.0  # all points coincide: every neighbor is as near as any other
+    return positive(np.median(distances[:, bandwidth_rank(distances)] ** 2), np.mean(distances**2))
+
+
+def bandwidth_rank(distances: np.ndarray) -> int:
+    return min(BANDWIDTH_RANK, distances.shape[1]) - 1
+
+
+def positive(*squares: float) -> float:
+    """The first positive one; 1 if all points coincide: every neighbor is as near as any other."""
+    return float(next((square for square in squares if square > 0), 1.0))
 
 
 def given_graph(neighbors: Any, n: int, among: int) -> Graph:
-    """A graph from a user's table: indices (n, k) of `among` points, or the pair (indices, distances)."""
+    """A graph from a user's table: indices (n, k) of `among` points, or the pair (indices, distances).
+
+    A `Graph` is taken as it is, with its own bandwidth: `build_graph` made it.
+    """
+    if isinstance(neighbors, Graph):
+        return neighbors
     indices, distances = neighbors if isinstance(neighbors, tuple) else (neighbors, None)
     indices = np.asarray(indices)
     if indices.ndim != 2 or len(indices) != n or not np.issubdtype(indices.dtype, np.integer):

@@ -14,19 +14,32 @@ from joblib import effective_n_jobs
 SMALL = 500_000
 
 
-def over_chunks(kernel: Callable[..., None], n: int, *args: Any, n_jobs: int | None, work: float) -> None:
+# Pieces that a pass is cut into when somebody wants to know how far it is.
+PIECES = 50
+
+
+def over_chunks(
+    kernel: Callable[..., None],
+    n: int,
+    *args: Any,
+    n_jobs: int | None,
+    work: float,
+    progress: Callable[[float], None] | None = None,
+) -> None:
     """Call kernel(lo, hi, *args) so that the ranges cover 0..n; `work` estimates the operations.
 
     `n_jobs` means what it means to joblib. The threads are plain ones: joblib looks for results every
     10 ms, which is longer than many a pass. Kernels release the GIL and write only to the rows of their
-    own range, so the result does not depend on the number of threads.
+    own range, so the result does not depend on the number of threads. `progress` is told the share done.
     """
     jobs = effective_n_jobs(n_jobs)
-    if jobs == 1 or work < SMALL:
+    if work < SMALL or (jobs == 1 and progress is None):
         kernel(0, n, *args)
         return
-    edges = np.linspace(0, n, 4 * jobs + 1).astype(int).tolist()
+    edges = np.linspace(0, n, (PIECES if progress else 4) * jobs + 1).astype(int).tolist()
     with ThreadPoolExecutor(jobs) as pool:
         chunks = [pool.submit(kernel, lo, hi, *args) for lo, hi in pairwise(edges) if lo < hi]
-        for chunk in chunks:
+        for done, chunk in enumerate(chunks, start=1):
             chunk.result()
+            if progress is not None:
+                progress(done / len(chunks))

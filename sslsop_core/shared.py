@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import scipy.linalg
@@ -12,6 +13,7 @@ from threadpoolctl import threadpool_limits
 from .inference import best_codes
 from .inputs import Inputs, Matrix, tokens_of
 from .kernels import Kernel
+from .remember import remembered
 from .spaces import OutputSpace
 from .ssvm import Weights, fit_weights, hinge_of_scores, scores, with_intercept
 
@@ -20,6 +22,18 @@ LAMBDAS = (1e-2, 1e-3, 1e-4, 1e-5)
 MOST_SUPPORT = 2000
 # Lambda is chosen on at most this many labelled points.
 MOST_JUDGED = 3000
+
+
+class Shared(Protocol):
+    """w_0 as the learner knows it: how it scores tokens and transitions, and its norm."""
+
+    @property
+    def transitions(self) -> np.ndarray: ...
+
+    @property
+    def square_norm(self) -> float: ...
+
+    def scores(self, space: OutputSpace, inputs: Inputs) -> np.ndarray: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,11 +55,21 @@ class SharedPredictor:
         rows = inputs.rows / inputs.rows.dtype.type(np.sqrt(self.kernel.scale))
         return with_intercept(rows) if self.kernel.intercept else rows
 
+    @property
+    def transitions(self) -> np.ndarray:
+        return self.weights.T
+
+    @property
+    def square_norm(self) -> float:
+        """That of the part that acts on features."""
+        return float(np.sum(self.weights.W**2))
+
     def scores(self, space: OutputSpace, inputs: Inputs) -> np.ndarray:
         """Scores per token, shape (tokens, q)."""
         return scores(space, self.coordinates(inputs), self.weights)
 
 
+@remembered
 def train_shared(
     space: OutputSpace, inputs: Inputs, codes: np.ndarray, labeled: np.ndarray, kernel: Kernel, seed: int
 ) -> SharedPredictor:

@@ -9,7 +9,7 @@ from .inference import allowed_codes, best_listed
 from .inputs import Inputs, tokens_of
 from .labelsets import LabelSets
 from .sequences import Sequences
-from .shared import SharedPredictor
+from .shared import Shared
 from .spaces import ListedSpace, OutputSpace
 
 
@@ -86,8 +86,6 @@ def _requests(space, given, sources):
                 yield wanted, sources[mask[given[sources]]]
 
 
-def shared_start(
-    space: OutputSpace, given: np.ndarray, inputs: Inputs, scores: np.ndarray, shared: SharedPredictor
-) -> np.ndarray:
+def shared_start(space: OutputSpace, given: np.ndarray, inputs: Inputs, shared: Shared) -> np.ndarray:
     """Missing outputs predicted by w_0 among the allowed ones."""
-    return allowed_codes(space, scores, shared.weights.T, inputs.starts, given)
+    return allowed_codes(space, shared.scores(space, inputs), shared.transitions, inputs.starts, given)

@@ -22,6 +22,7 @@ from .datasets import Problem
 from .datasets.problem import n_rows, take
 from .door import infer_classes
 from .learner import SSLSOP
+from .remember import remembering
 from .spaces import ListedSpace, OutputSpace, is_missing
 
 SSLSOP_SPACE: dict[str, list[Any]] = {
@@ -165,7 +166,8 @@ def _try(
     others = np.setdiff1d(np.arange(n_rows(X)), held)
     model = clone(method).set_params(**setting)
     try:
-        with warnings.catch_warnings():
+        # Settings that share a start on the same points train it once.
+        with warnings.catch_warnings(), remembering():
             warnings.simplefilter("ignore")  # a poor setting may warn; its loss says as much
             model.fit(take(X, others), [y[i] for i in others])
             loss = 1 - model.score(take(X, held), [y[i] for i in held])

@@ -88,6 +88,14 @@ def _advanced(problem: Problem) -> None:
         "Unknown until reached lets you watch outputs spread. Guided by one predictor of the labelled "
         "points they spread as well, and mostly end up better on real data.",
     )
+    _choice(
+        "Shared predictor",
+        "shared",
+        ["svm", "hybrid"],
+        "The one predictor that a guided or global start begins with: a structural SVM on the labelled "
+        "points, or a random field with generative models that learns from the unlabelled ones too.",
+        {"svm": "Structural SVM", "hybrid": "Hybrid with generative models"},
+    )
     own = f"As suits the data ({problem.metric})"
     _choice(
         "Metric",

@@ -83,7 +83,10 @@ class Run:
         self._ending = False
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
-        self._generator: Iterator[Iteration] = self.model.iter_fit(problem.X, self.given)
+        self.preparing = ""  # what is done before the first iteration, and how far it is
+        self._generator: Iterator[Iteration] = self.model.iter_fit(
+            problem.X, self.given, progress=self._prepare
+        )
 
     # --- what a person does ------------------------------------------------------------------------
 
@@ -182,6 +185,9 @@ class Run:
         return self.busy_seconds / max(self.n_iter, 1) * max(self.target - self.n_iter, 0)
 
     # --- the thread --------------------------------------------------------------------------------
+
+    def _prepare(self, phase: str, share: float) -> None:
+        self.preparing = f"{phase}, {share:.0%}" if 0 < share < 1 else phase
 
     def _work(self, limit: int) -> None:
         try:

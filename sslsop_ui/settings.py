@@ -29,6 +29,7 @@ class Settings:
     max_iter: int = 50
     output_step: str = "exact"
     init: str = "spread"
+    shared: str = "svm"
     metric: str = AS_DATA
     weights: str = "heat"
     kernel: str = "linear"

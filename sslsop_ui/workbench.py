@@ -24,7 +24,7 @@ UNITS = {"classes": "classes", "tree": "leaves", "sequences": "tags", "labelsets
 STATES = {
     "ready": "Ready",
     "queued": "Waiting for a free slot",
-    "preparing": "Finding neighbors",
+    "preparing": "Preparing",
     "running": "Training",
     "paused": "Paused",
     "stopped": "Stopped",
@@ -155,7 +155,8 @@ def _progress(run: Run) -> None:
     left = f" · {run.seconds_left:.0f} s left" if run.status == "running" and run.seconds_left > 2 else ""
     st.metric("Iteration", f"{run.n_iter} / {run.target}")
     waiting = f" ({state.registry().waiting()} in the queue)" if run.status == "queued" else ""
-    words = "Settled: nothing moves" if run.settled else STATES[run.status] + waiting + left
+    phase = f": {run.preparing}" if run.status == "preparing" and run.preparing else ""
+    words = "Settled: nothing moves" if run.settled else STATES[run.status] + phase + waiting + left
     st.progress(1.0 if run.settled else min(1.0, run.n_iter / max(run.target, 1)), words)
 
 

@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from sslsop_core import SSLSOP, Classes, LabelSets, Sequences, TreeLeaves
+from sslsop_core import SSLSOP, Classes, LabelSets, Sequences, TreeLeaves, datasets
 
 from . import reference
 from .problems import KINDS, TREE, make
@@ -474,3 +474,13 @@ def test_float32_stays_float32():
     assert model._engine.A.dtype == np.float32
     assert model._engine.S.dtype == np.float32
     assert model.decision_function(X).dtype == np.float32
+
+
+@pytest.mark.parametrize("init", ["guided", "spread"])
+def test_a_point_far_from_all_others_still_learns_from_its_neighbors(init):
+    problem = datasets.load("moons", n=60)
+    X, y = problem.X.copy(), problem.hide(0.4)
+    far = y.index(None)
+    X[far] *= 1000
+    assert SSLSOP(k=5, init=init).fit(X, y).outputs_[far] is not None
+    assert SSLSOP(k=5, init=init).fit(problem.X, y).predict(X[[far]])[0] is not None

@@ -28,7 +28,13 @@ def fitted(kind, **parameters):
 
 
 @pytest.mark.parametrize(
-    "parameters", [{}, {"init": "global"}, {"init": "global", "kernel": "rbf", "anchor": True}]
+    "parameters",
+    [
+        {},
+        {"init": "global"},
+        {"init": "global", "kernel": "rbf", "anchor": True},
+        {"shared": "hybrid", "views": [[0], [1, 2]]},
+    ],
 )
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_loaded_model_is_the_same_model(kind, parameters, tmp_path):
@@ -102,7 +108,7 @@ def test_saving_replaces_a_file_only_when_complete(tmp_path):
     model, _ = fitted("classes")
     model.save(path)
     before = path.read_bytes()
-    model._engine = None  # cannot be written
+    model._trainer = None  # cannot be written
     with pytest.raises(AttributeError):
         model.save(path)
     assert path.read_bytes() == before

@@ -40,6 +40,26 @@ def test_single_precision_finds_the_neighbors_of_double_precision(offset):
         assert (np.diff(ours[0], axis=1) >= 0).all()
 
 
+def test_sparse_search_finds_what_dense_search_finds():
+    X = sp.random(1500, 60, density=0.1, format="csr", random_state=0, dtype=np.float32)
+    queries = sp.random(40, 60, density=0.1, format="csr", random_state=1, dtype=np.float32)
+    ours, theirs = (Search(Z, "euclidean", "exact", 2, 0) for Z in (X, X.toarray().astype(np.float64)))
+    for (distances, found), (expected, _) in (
+        (ours.among(5), theirs.among(5)),
+        (ours.of(queries, 5), theirs.of(queries.toarray().astype(np.float64), 5)),
+    ):
+        assert np.allclose(distances, expected, atol=1e-3)
+        assert found.max() < 1500
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_an_empty_row_is_no_neighbor_by_cosine_of_what_it_shares_nothing_with(sparse):
+    X = np.vstack([np.abs(np.random.default_rng(0).normal(size=(30, 4))), np.zeros((3, 4))])
+    graph = graph_of(sp.csr_matrix(X) if sparse else X, k=3, metric="cosine")
+    assert (graph.neighbors[:30] < 30).all()
+    assert (graph.neighbors[30:] >= 30).all()
+
+
 def test_without_itself_a_point_is_never_its_own_neighbor():
     X = np.repeat(np.random.default_rng(0).normal(size=(6, 2)), 5, axis=0)  # many duplicates
     graph = graph_of(X, k=6, include_self=False)
@@ -80,7 +100,7 @@ def test_approximate_search_finds_nearly_all_neighbors_every_time_the_same():
 
 def test_voters_are_the_reverse_of_neighbors():
     graph = graph_of(np.random.default_rng(0).normal(size=(25, 3)))
-    starts, pairs = graph.voters()
+    starts, pairs = graph.voters(len(graph.neighbors))
     for j in range(25):
         expected = np.flatnonzero(graph.neighbors.ravel() == j)
         assert pairs[starts[j] : starts[j + 1]].tolist() == expected.tolist()

@@ -30,10 +30,10 @@ class Multinomial:
     def __init__(self, rows: Matrix, seed: int):
         # Rows scaled to unit length are brought back to the size of counts, one per entry on average.
         total = float(rows.sum())
-        self._unit = _entries(rows) / total if total > 0 else 1.0
+        self.unit = _entries(rows) / total if total > 0 else 1.0
 
     def features(self, rows: Matrix) -> Matrix:
-        return rows * self._unit
+        return rows * self.unit
 
     def estimate(self, sums: np.ndarray, totals: np.ndarray, smoothing: float):
         smoothed = sums + smoothing
@@ -46,7 +46,7 @@ class Bernoulli:
     grid: ClassVar[tuple[float, ...]] = (1.0, 0.1, 0.01)
 
     def __init__(self, rows: Matrix, seed: int):
-        pass
+        self.unit = 1.0 / rows.max() if rows.max() > 0 else 1.0
 
     def features(self, rows: Matrix) -> Matrix:
         return (rows > 0).astype(np.float64)
@@ -71,6 +71,13 @@ class Gaussian:
     def features(self, rows: Matrix) -> Matrix:
         z = rows if self._rotation is None else self._rotation.transform(rows)
         return np.hstack([z, z**2])
+
+    def axes(self, width: int) -> tuple[np.ndarray, np.ndarray]:
+        """P and c with components P x - c, for rows of `width` columns."""
+        if self._rotation is None:
+            return np.eye(width), np.zeros(width)
+        P = self._rotation.components_
+        return P, P @ getattr(self._rotation, "mean_", np.zeros(width))
 
     def estimate(self, sums: np.ndarray, totals: np.ndarray, smoothing: float):
         first, second = np.split(sums, 2)
@@ -164,10 +171,15 @@ class Generative:
             L[starts[:-1]] += self.firsts
         else:
             L += self.prior
-        if isinstance(self.space, LabelSets):
-            inside, outside = np.hsplit(L, 2)
-            return inside - outside
-        return L - L.mean(axis=1, keepdims=True)
+        return against(self.space, L)
+
+
+def against(space: OutputSpace, L: np.ndarray) -> np.ndarray:
+    """Scores of classes against their mean; of labels, "in the set" against "not"."""
+    if isinstance(space, LabelSets):
+        inside, outside = np.split(L, 2, axis=-1)
+        return inside - outside
+    return L - L.mean(axis=-1, keepdims=True)
 
 
 def estimate(space: OutputSpace, families: list[Any], counts: Counts, smoothing: float) -> Generative:

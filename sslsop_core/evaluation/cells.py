@@ -1,0 +1,207 @@
+"""A cell of a comparison: one method on one fold. What is asked for, what comes out, and the work between.
+
+The worker gets the inputs and the given outputs only. The truth stays with the caller, who scores the
+predictions that come back: hidden outputs and test outputs cannot reach training or tuning.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from ..datasets import Problem
+from ..learner import SSLSOP
+from ..neighbors import Graph
+from ..remember import Saved, remembering
+from ..splits import Fold, is_complete
+from ..tuning import search_space_of, tune
+from .fingerprints import canonical, method_spec, versions
+from .losses import losses
+
+# What a method may answer instead of training: bad settings, a library or memory that is not there.
+REFUSALS = (ValueError, ImportError, MemoryError)
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """How results come about: folds, the labelled share, the seed, settings that each method may try."""
+
+    folds: int = 10
+    labeled: float = 0.3
+    seed: int = 0
+    tune: int | None = None
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The result of one method on one fold.
+
+    Attributes
+    ----------
+    method : its name in the comparison.
+    fold : number of the fold, from 0.
+    labeled : share of the training outputs that were given.
+    new : measures on the test points, by name: "loss", "0-1", ...
+    hidden : the same on the missing outputs of the training points (transductive); empty if none is known.
+    n_train, n_test : number of points.
+    parameters : what was tuned or swept, and the value it took.
+    fit_seconds, predict_seconds, tune_seconds : wall time, on a machine that other cells share.
+    n_iter, stop_reason : turns taken, and why the last one was the last, where the method says so.
+    flipping : share of the outputs that moved in the last turn.
+    error : why the method refused, or "".
+    """
+
+    method: str
+    fold: int
+    labeled: float
+    n_train: int
+    n_test: int
+    new: dict[str, float] = field(default_factory=dict)
+    hidden: dict[str, float] = field(default_factory=dict)
+    parameters: dict[str, Any] = field(default_factory=dict)
+    fit_seconds: float = 0.0
+    predict_seconds: float = 0.0
+    tune_seconds: float = 0.0
+    n_iter: int = 0
+    stop_reason: str = ""
+    flipping: float = 0.0
+    error: str = ""
+
+    @property
+    def loss(self) -> float:
+        """The space's own loss on the test points (eq. 28); infinite if the method refused."""
+        return self.new.get("loss", float("inf"))
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Any) -> Cell:
+        """A cell read back; a ValueError if the data are not one."""
+        names = {f.name for f in fields(cls)}
+        if not isinstance(data, dict) or set(data) != names:
+            raise ValueError("a stored cell is damaged: its fields are not those of a cell.")
+        for name in ("new", "hidden"):
+            if not isinstance(data[name], dict) or not all(
+                isinstance(value, int | float) for value in data[name].values()
+            ):
+                raise ValueError(f"a stored cell is damaged: {name} must map names to numbers.")
+        return cls(**data)
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A cell that is asked for: a method with the parameters of `setting`, on one fold of a protocol."""
+
+    name: str
+    method: Any
+    setting: dict[str, Any]
+    protocol: Protocol
+    fold: int
+
+    def key(self, data: str) -> str:
+        """The same for tasks that must have the same result; `data` is the fingerprint of the problem."""
+        method = clone(self.method).set_params(**self.setting)
+        asked: dict[str, Any] = {"data": data, "method": method_spec(method), "fold": self.fold}
+        asked |= {"protocol": asdict(self.protocol), "version": versions()["sslsop-lab"]}
+        if self.protocol.tune is not None:
+            asked["search"] = search_space_of(method)
+        return sha256(canonical(asked).encode()).hexdigest()
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What a worker sends back: outputs of the training points, predictions, and fields of the cell."""
+
+    outputs: Any = None
+    predicted: Any = None
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+def train_and_predict(
+    method: Any,
+    X: Any,
+    y: list[Any],
+    X_new: Any,
+    *,
+    budget: int | None = None,
+    seed: int = 0,
+    stops: Sequence[float] = (np.inf,),
+    graph: Graph | None = None,
+    search_seconds: float = 0.0,
+) -> list[Outcome]:
+    """Tune if there is a budget, train, and predict after each number of turns in `stops`.
+
+    One run serves all stops: between two turns the model is whole.
+
+    Parameters
+    ----------
+    X, y : training inputs, and outputs with None where hidden.
+    X_new : test inputs.
+    graph : neighborhoods of at least `method.k` points, and what the search took, where they are known.
+    """
+    facts: dict[str, Any] = {}
+    try:
+        with warnings.catch_warnings(), remembering() as saved:
+            warnings.simplefilter("ignore")  # what a warning foretells, the loss shows
+            if budget is not None:
+                began = time.perf_counter()
+                tuning = tune(method, (X, y), budget, seed, n_jobs=1)
+                method, facts = tuning.method, {"parameters": tuning.best.parameters}
+                facts["tune_seconds"] = time.perf_counter() - began
+            known = {} if graph is None else {"neighbors": graph.narrowed(method.k)}
+            saved.seconds += search_seconds
+            return list(_outcomes(method, method.iter_fit(X, y, **known), X_new, stops, facts, saved))
+    except REFUSALS as error:
+        kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
+        return [Outcome(facts=facts | {"error": f"{kind}{error}"})] * len(stops)
+
+
+def _outcomes(
+    method: Any, run: Iterator[Any], X_new: Any, stops: Sequence[float], facts: dict[str, Any], saved: Saved
+) -> Iterator[Outcome]:
+    turn, seconds = 0, 0.0
+    for stop in stops:
+        began = time.perf_counter()
+        while turn < stop and next(run, None) is not None:
+            turn += 1
+        seconds += time.perf_counter() - began
+        began = time.perf_counter()
+        predicted, outputs = list(method.predict(X_new)), list(method.outputs_)
+        now: dict[str, Any] = {"predict_seconds": time.perf_counter() - began}
+        # What others had done for this run counts: the time is that of a run on its own.
+        now |= {"fit_seconds": seconds + saved.seconds}
+        now |= {"n_iter": turn, "flipping": method.history_[-1].n_changed / len(outputs)}
+        if isinstance(method, SSLSOP):  # a stop is where a run of that max_iter ends
+            now["stop_reason"] = "converged" if method.stop_reason_ == "converged" else "max_iter"
+        yield Outcome(outputs, predicted, facts | now)
+
+
+def given_outputs(problem: Problem, fold: Fold) -> list[Any]:
+    """Outputs of the training points, None where hidden: all that a method may know of them."""
+    return [problem.y[i] if given else None for i, given in zip(fold.train, fold.labeled, strict=True)]
+
+
+def scored(task: Task, problem: Problem, fold: Fold, outcome: Outcome) -> Cell:
+    """The cell of an outcome: its predictions beside the truth."""
+    tuned = outcome.facts.get("parameters", {})
+    facts = outcome.facts | {"parameters": task.setting | tuned}
+    cell = Cell(task.name, task.fold, task.protocol.labeled, len(fold.train), len(fold.test), **facts)
+    if cell.error:
+        return cell
+    space, names = problem.space, frozenset(problem.space.names)
+    new = losses(space, [problem.y[i] for i in fold.test], outcome.predicted)
+    pairs = [
+        (problem.y[i], output)
+        for i, output, given in zip(fold.train, outcome.outputs, fold.labeled, strict=True)
+        if not given and is_complete(problem.y[i], names)  # what not even the file knew cannot be judged
+    ]
+    hidden = losses(space, *zip(*pairs, strict=True)) if pairs else {}
+    return replace(cell, new=new, hidden=hidden)

@@ -1,0 +1,95 @@
+"""A shared start that learns from unlabelled points too: a random field times generative models.
+
+`HybridCRF` ends with potentials that are linear in the features, but for Gaussian emissions, which add
+squares of some principal components. Written out as such, w_0 is a handful of arrays: quick to
+evaluate, simple to keep in a file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, ClassVar
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from .baselines.generative import Gaussian, against
+from .baselines.hybrid import HybridCRF
+from .inputs import Inputs, tokens_of
+from .sequences import Sequences
+from .spaces import ListedSpace, OutputSpace
+
+# The start learns from at most this many labelled and as many unlabelled points, drawn at random.
+MOST_POINTS = 4000
+
+
+@dataclass(frozen=True, eq=False)
+class QuadraticPredictor:
+    """Potentials x W + b + (P x - c)^2 Q of a token, and `first` besides for the first of a sequence."""
+
+    square_norm: ClassVar[float] = 0.0  # local predictors are measured from here
+
+    W: np.ndarray  # (d, q)
+    b: np.ndarray  # (q,)
+    P: np.ndarray  # (r, d)
+    c: np.ndarray  # (r,)
+    Q: np.ndarray  # (r, q)
+    first: np.ndarray  # (q,)
+    transitions: np.ndarray  # (q, q)
+
+    def scores(self, space: OutputSpace, inputs: Inputs) -> np.ndarray:
+        """Scores per token, shape (tokens, q)."""
+        rows = inputs.rows
+        S = np.asarray(rows @ self.W) + self.b
+        if len(self.P):
+            S += (np.asarray(rows @ self.P.T) - self.c) ** 2 @ self.Q
+        if isinstance(space, Sequences):
+            S[inputs.starts[:-1]] += self.first
+        return S.astype(rows.dtype)
+
+
+def train_hybrid(
+    space: OutputSpace, inputs: Inputs, codes: np.ndarray, labeled: np.ndarray, views: Any, seed: int
+) -> QuadraticPredictor:
+    """Train `HybridCRF` on labelled and unlabelled points."""
+    rng = np.random.default_rng(seed)
+    missing = np.setdiff1d(np.arange(len(inputs)), labeled)
+    labeled, missing = (np.sort(rng.permutation(part)[:MOST_POINTS]) for part in (labeled, missing))
+    tokens, starts = tokens_of(inputs.starts, np.concatenate([labeled, missing]))
+    X = inputs.rows[tokens]
+    if isinstance(space, Sequences):
+        X = [X[a:b] for a, b in pairwise(starts)]
+    y = space.decode(space.take(codes, labeled, inputs.starts), tokens_of(inputs.starts, labeled)[1])
+    hybrid = HybridCRF(space, views=views, random_state=seed)
+    # One BLAS thread: the products are small, and sums do not depend on the number of threads.
+    with threadpool_limits(1, user_api="blas"):
+        return quadratic(hybrid.fit(X, [*y, *[None] * len(missing)]))
+
+
+def quadratic(hybrid: HybridCRF) -> QuadraticPredictor:
+    """The potentials of a fitted hybrid, up to a constant per token, as one predictor."""
+    space, d, model = hybrid.space_, hybrid.n_features_in_, hybrid._generative
+    g, weights = hybrid.exponents_, hybrid._field
+    field = weights.W @ space.embedding.T if isinstance(space, ListedSpace) else weights.W
+    W, b = g[0] / hybrid._scale * field[:-1], g[0] * field[-1]
+    P, c, Q = [np.zeros((0, d))], [np.zeros(0)], [np.zeros((0, len(space)))]
+    blocks = zip(g[1:], hybrid.views_, hybrid._families, model.emissions, strict=True)
+    for exponent, view, family, (theta, bias) in blocks:
+        theta, bias = exponent * against(space, theta), exponent * against(space, bias)
+        if isinstance(family, Gaussian):
+            linear, square = np.split(theta, 2)
+            axes, centre = family.axes(len(view))
+            wide = np.zeros((len(axes), d))
+            wide[:, view] = axes
+            W, b = W + wide.T @ linear, b - centre @ linear
+            P, c, Q = [*P, wide], [*c, centre], [*Q, square]
+        else:
+            W[view] += family.unit * theta
+        b = b + bias
+        if not isinstance(space, Sequences):
+            b = b + exponent * against(space, model.prior)
+    others = float(np.sum(g[1:]))
+    first = others * model.firsts if isinstance(space, Sequences) else np.zeros(len(space))
+    transitions = g[0] * weights.T + others * model.transitions
+    return QuadraticPredictor(W, b, np.vstack(P), np.concatenate(c), np.vstack(Q), first, transitions)

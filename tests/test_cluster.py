@@ -1,0 +1,174 @@
+"""Training on a Dask cluster: the result of one machine, through lost workers and lost clients."""
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from joblib import parallel_config
+
+from sslsop_core import SSLSOP, Classes, Sequences, TreeLeaves, load_model
+from sslsop_core.cluster import current_client
+from sslsop_core.tuning import tune
+from tests.problems import TREE
+
+distributed = pytest.importorskip("distributed", reason="Dask is an extra: requirements-cluster.txt")
+da = pytest.importorskip("dask.array", reason="Dask is an extra: requirements-cluster.txt")
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=2, processes=True, dashboard_address=None, host="127.0.0.1"
+    ) as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def client(cluster):
+    cluster.wait_for_workers(2)
+    with distributed.Client(cluster) as client:
+        yield client
+
+
+def blobs(n=400, d=6, q=4, labeled=0.1, seed=0):
+    rng = np.random.default_rng(seed)
+    classes = rng.integers(0, q, n)
+    X = rng.normal(scale=2.0, size=(q, d))[classes] + rng.normal(size=(n, d))
+    return X, [int(c) if rng.random() < labeled else None for c in classes]
+
+
+def assert_same_run(here, there):
+    assert there.n_iter_ == here.n_iter_
+    for ours, theirs in zip(here.history_, there.history_, strict=True):
+        assert np.array_equal(ours.outputs, theirs.outputs)
+        assert theirs.objective == pytest.approx(ours.objective, rel=1e-9)
+
+
+@pytest.mark.parametrize("init", ["guided", "spread", "global", "random"])
+@pytest.mark.parametrize("output_step", ["exact", "paper"])
+def test_a_cluster_learns_what_one_machine_learns(client, init, output_step):
+    X, y = blobs()
+    model = SSLSOP(init=init, output_step=output_step, k=8, max_iter=5)
+    here = model.fit(X, y)
+    there = SSLSOP(**model.get_params() | {"engine": "dask"}).fit(X, y)
+    assert np.array_equal(there.graph_.neighbors, here.graph_.neighbors)
+    assert_same_run(here, there)
+    assert np.array_equal(there.predict(X[:30] + 0.1), here.predict(X[:30] + 0.1))
+
+
+def test_trees_sparse_rows_and_partly_given_outputs_run_too(client):
+    rng = np.random.default_rng(0)
+    X = sp.random(300, 40, density=0.2, format="csr", random_state=0)
+    space = TreeLeaves(TREE)
+    y = [space.names[i] if i < 5 else None for i in rng.integers(0, 30, 300)]
+    y[7] = "animal"
+    options = {"k": 6, "metric": "cosine", "kernel": "rbf", "anchor": True, "max_iter": 4}
+    here = SSLSOP(space, **options).fit(X, y)
+    there = SSLSOP(space, engine="dask", **options).fit(X, y)
+    assert_same_run(here, there)
+
+
+def test_a_dask_array_is_read_by_the_workers(client):
+    X, y = blobs(n=200)
+    options = {"k": 6, "max_iter": 3}
+    here = SSLSOP(**options).fit(X, y)
+    there = SSLSOP(engine="dask", **options).fit(da.from_array(X, chunks=(70, 3)), y)
+    assert_same_run(here, there)
+    assert there.predict(X[:3]).tolist() == here.predict(X[:3]).tolist()
+
+
+def test_a_fitted_model_comes_home_to_be_saved_explained_and_resumed(client, tmp_path):
+    X, y = blobs(n=150)
+    here = SSLSOP(k=6, max_iter=6, tol=0).fit(X, y)
+    there = SSLSOP(k=6, max_iter=3, tol=0, engine="dask").fit(X, y)
+    there.save(tmp_path / "model.sslsop")
+    assert load_model(tmp_path / "model.sslsop").predict(X[:5]).tolist() == there.predict(X[:5]).tolist()
+    assert there.explain(3).output == there.outputs_[3]
+    assert_same_run(here, there.resume(3))
+
+
+def test_outputs_given_between_turns_on_the_cluster_count(client):
+    X, y = blobs(n=150)
+    models = [SSLSOP(k=6, max_iter=2, tol=0, engine=engine).fit(X, y) for engine in ("threads", "dask")]
+    for model in models:
+        model.relabel({0: 3, 1: 3}).resume(2)
+    assert_same_run(*models)
+    assert models[1].outputs_[0] == 3
+
+
+def test_a_killed_worker_changes_nothing_and_is_reported(cluster, client, caplog):
+    X, y = blobs(n=600)
+    here = SSLSOP(k=8, max_iter=8, tol=0).fit(X, y)
+    there = SSLSOP(k=8, max_iter=8, tol=0, engine="dask")
+    with caplog.at_level(logging.WARNING, logger="sslsop_core.cluster"):
+        for turn in there.iter_fit(X, y):
+            if turn.t == 4:
+                os.kill(next(iter(cluster.workers.values())).process.pid, signal.SIGKILL)
+    assert_same_run(here, there)
+    assert len(there._trainer.lost_workers) == 1
+    assert "computed again" in caplog.text
+
+
+def test_memory_on_the_workers_does_not_grow_with_the_turns(client):
+    def stored(dask_worker):
+        return len(dask_worker.data)
+
+    X, y = blobs()
+    model = SSLSOP(k=8, max_iter=12, tol=0, engine="dask")
+    keys = {turn.t: sum(client.run(stored).values()) for turn in model.iter_fit(X, y)}
+    assert max(keys[t] for t in range(8, 13)) <= max(keys[t] for t in range(2, 5)) + 4
+
+
+def test_after_a_lost_client_outputs_remain_and_the_cluster_is_clean(cluster):
+    X, y = blobs(n=150)
+    first = distributed.Client(cluster)
+    model = SSLSOP(k=6, max_iter=6, tol=0, engine="dask")
+    turns = model.iter_fit(X, y)
+    third = [next(turns) for _ in range(3)][-1]
+    first.close()
+    with pytest.raises(RuntimeError, match="connection to the Dask cluster is closed"):
+        next(turns)
+    assert np.array_equal(model.outputs_, model.space_.decode(third.outputs))
+    with distributed.Client(cluster) as second:
+        assert second.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks)) == 0
+        assert_same_run(SSLSOP(k=6, max_iter=6, tol=0).fit(X, y), model.fit(X, y))
+
+
+def test_comparisons_run_on_the_cluster_through_joblib(client):
+    X, y = blobs(n=120, labeled=0.3)
+    search_space = {"k": [4, 8], "eta": [1.0, 5.0]}
+    here = tune(SSLSOP(max_iter=3), (X, y), budget=3, search_space=search_space)
+    with parallel_config(backend="dask"):
+        there = tune(SSLSOP(max_iter=3), (X, y), budget=3, search_space=search_space, n_jobs=-1)
+    assert [trial.losses for trial in there.trials] == [trial.losses for trial in here.trials]
+
+
+def test_what_a_cluster_cannot_do_is_refused_with_the_way_out(client):
+    X, y = blobs(n=30)
+    with pytest.raises(ValueError, match="init one of guided"):
+        SSLSOP(init="nearest", engine="dask").fit(X, y)
+    with pytest.raises(ValueError, match="Classes and TreeLeaves"):
+        SSLSOP(Sequences("ab"), engine="dask").fit([np.ones((2, 3))] * 4, [("a", "b"), None, None, None])
+    with pytest.raises(ValueError, match="at least one output"):
+        SSLSOP(Classes([0, 1]), engine="dask").fit(X, [None] * 30)
+
+
+def test_without_a_client_the_message_says_how_to_connect():
+    with pytest.raises(ValueError, match="Connect first"):
+        current_client()
+
+
+def test_without_dask_the_message_says_what_to_install():
+    code = (
+        "import sys; sys.modules['distributed'] = None\n"
+        "from sslsop_core import SSLSOP\n"
+        "try: SSLSOP(engine='dask').fit([[0.0], [1.0]], ['a', 'b'])\n"
+        "except ImportError as error: print(error)"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert "requirements-cluster.txt" in said
