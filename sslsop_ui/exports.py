@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from io import BytesIO
 
 import numpy as np
@@ -17,6 +18,9 @@ from .previews import kind_of_input, words_of
 from .run_map import RunMap
 from .runs import Run
 from .symbols import text_of
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
+_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")  # -1 is a class as often as not, and no formula
 
 
 def outputs_table(run: Run) -> pd.DataFrame:
@@ -34,7 +38,28 @@ def outputs_table(run: Run) -> pd.DataFrame:
 
 
 def outputs_csv(run: Run) -> bytes:
-    return outputs_table(run).to_csv(index=False).encode()
+    return safe_csv(outputs_table(run))
+
+
+def safe_csv(table: pd.DataFrame) -> bytes:
+    """CSV in which no cell is a formula to a spreadsheet: text that would be one gets an apostrophe."""
+    safe = table.copy()
+    for name in safe.select_dtypes(include=["object", "string"]):
+        safe[name] = [_as_text(value) if isinstance(value, str) else value for value in safe[name]]
+    return safe.to_csv(index=False).encode()
+
+
+def _as_text(cell: str) -> str:
+    return f"'{cell}" if cell.startswith(FORMULA) and not _NUMBER.fullmatch(cell) else cell
+
+
+def file_name(name: str) -> str:
+    """A name from data as part of a file's name, or of a script: letters, digits, dots and dashes only.
+
+    >>> file_name('../<b>"x"</b>')
+    'b-x-b'
+    """
+    return re.sub(r"[^\w.-]+", "-", name).strip("-.")[:80] or "run"
 
 
 def outputs_parquet(run: Run) -> bytes:
@@ -85,7 +110,8 @@ def script(run: Run) -> str:
         f"    {name}={value!r},\n" for name, value in (parameters | {"max_iter": stops[0]}).items()
     )
     features = ", problem.fitted" if run.problem.features is not None else ""
-    what = f"{run.problem.name}, {n_labeled} of {len(run.problem)} outputs given"
+    name = file_name(run.problem.name)
+    what = f"{name}, {n_labeled} of {len(run.problem)} outputs given"
     return f'''"""{what}: a run of SSLSOP Lab, repeated."""
 
 import csv
@@ -100,7 +126,7 @@ model = SSLSOP(
 model.fit(problem.X, y)
 {_by_hand(run, stops)}
 print(f"{{model.n_iter_}} iterations, objective {{model.history_[-1].objective:.6g}}")
-model.save("{run.problem.name}.sslsop"{features})
+model.save("{name}.sslsop"{features})
 with open("outputs.csv", "w", newline="", encoding="utf-8") as file:
     csv.writer(file).writerows(enumerate(model.outputs_))
 '''

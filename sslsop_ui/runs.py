@@ -20,6 +20,7 @@ from sslsop_core import SSLSOP, Iteration
 from sslsop_core.datasets import Problem
 from sslsop_core.diagnosis import point_losses, token_starts
 
+from . import trouble
 from .settings import Settings
 
 log = logging.getLogger(__name__)
@@ -180,6 +181,15 @@ class Run:
     def labeled(self) -> np.ndarray:
         return np.array([output is not None for output in self.given])
 
+    def sizes(self) -> dict[str, Any]:
+        """Numbers and states, for a report that must not name the data."""
+        problem = self.problem
+        return {
+            "kind": problem.kind, "points": len(problem), "features": problem.d,
+            "outputs": len(problem.space), "given": int(self.labeled.sum()), "status": self.status,
+            "iterations": self.n_iter,
+        }  # fmt: skip
+
     @property
     def seconds_left(self) -> float:
         return self.busy_seconds / max(self.n_iter, 1) * max(self.target - self.n_iter, 0)
@@ -202,8 +212,14 @@ class Run:
             self.error = str(error) or "there is not enough memory; lower k or take a sample."
             self.status = "failed"
         except Exception as error:
-            log.exception("a run failed")
-            self.error, self.status = f"the run ended with an unexpected {type(error).__name__}.", "failed"
+            reference = trouble.note(error, "a run")
+            self.error = (
+                f"the run ended with an unexpected {type(error).__name__}, which the log of the server has "
+                f"under the reference {reference}. Training again is safe."
+            )
+            self.status = "failed"
+        finally:
+            log.debug("a run of %d points is %s at iteration %d", len(self.problem), self.status, self.n_iter)
 
     def _wait_for_slot(self) -> bool:
         while not self._slots.acquire(timeout=0.1):

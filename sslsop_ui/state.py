@@ -124,6 +124,13 @@ def given() -> list[Any]:
     return list(chosen.y) if now.labeled >= 1 else chosen.hide(labeled=now.labeled, seed=now.data_seed)
 
 
+def facts() -> tuple[dict[str, Any], dict[str, Any]]:
+    """Settings and sizes that say nothing about whose data it is."""
+    found = registry().get(st.session_state.get("run"))
+    sizes: dict[str, Any] = {} if found is None else found.sizes()
+    return asdict(settings()), sizes
+
+
 # --- the run -----------------------------------------------------------------------------------------
 
 
