@@ -11,6 +11,7 @@ import pandas as pd
 from PIL import Image, ImageDraw
 
 from sslsop_core.diagnosis import margins
+from sslsop_core.evaluation.tables import to_csv
 
 from .map_source import CSS, HTML, JS
 from .palette import color_of
@@ -18,9 +19,6 @@ from .previews import kind_of_input, words_of
 from .run_map import RunMap
 from .runs import Run
 from .symbols import text_of
-
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
-_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")  # -1 is a class as often as not, and no formula
 
 
 def outputs_table(run: Run) -> pd.DataFrame:
@@ -38,19 +36,7 @@ def outputs_table(run: Run) -> pd.DataFrame:
 
 
 def outputs_csv(run: Run) -> bytes:
-    return safe_csv(outputs_table(run))
-
-
-def safe_csv(table: pd.DataFrame) -> bytes:
-    """CSV in which no cell is a formula to a spreadsheet: text that would be one gets an apostrophe."""
-    safe = table.copy()
-    for name in safe.select_dtypes(include=["object", "string"]):
-        safe[name] = [_as_text(value) if isinstance(value, str) else value for value in safe[name]]
-    return safe.to_csv(index=False).encode()
-
-
-def _as_text(cell: str) -> str:
-    return f"'{cell}" if cell.startswith(FORMULA) and not _NUMBER.fullmatch(cell) else cell
+    return to_csv(outputs_table(run)).encode()
 
 
 def file_name(name: str) -> str:

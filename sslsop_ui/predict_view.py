@@ -12,6 +12,7 @@ import streamlit as st
 
 from sslsop_core import SSLSOP, LabelSets, Sequences, load_model
 from sslsop_core.datasets import Problem
+from sslsop_core.evaluation.tables import to_csv
 from sslsop_core.features import Features
 from sslsop_core.modelfile import dump_model
 
@@ -204,7 +205,7 @@ def _answer(model: SSLSOP, inputs: Callable[[], Any]) -> None:
     st.dataframe(table, hide_index=True, width="content")
     st.download_button(
         "Predictions, CSV",
-        exports.safe_csv(table),
+        to_csv(table),
         "predictions.csv",
         on_click="ignore",
         icon=":material/download:",
