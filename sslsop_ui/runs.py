@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 ACTIVE = ("queued", "preparing", "running")
 ORPHANED_AFTER = 60.0  # seconds without anybody looking
-FORGOTTEN_AFTER = 7200.0
+FORGOTTEN_AFTER = 1800.0
 MOST_RUNS = 40
 AT_ONCE = 2  # runs that train at the same time; others wait in a queue
 
@@ -79,6 +79,8 @@ class Run:
         self.target = settings.max_iter
         self.busy_seconds = 0.0
         self.seen = time.monotonic()
+        self.left = False  # its visitor has begun another one
+        self.kept: dict[str, Any] = {}  # what watchers made of it, to live as long as it does
         self._slots = slots or threading.Semaphore(AT_ONCE)
         self._halt = threading.Event()
         self._ending = False
@@ -287,13 +289,16 @@ class Registry:
         return sum(run.status == "queued" for run in list(self._runs.values()))
 
     def reap(self, now: float | None = None) -> None:
-        """Stop runs that nobody has looked at for a minute, forget those of hours ago."""
+        """Stop runs that nobody has looked at for a minute; forget them then, or after half an hour.
+
+        A visitor who comes back by reload or link finds the last run; those before it are gone.
+        """
         now = time.monotonic() if now is None else now
         with self._lock:
             for run in list(self._runs.values()):
                 if run.active and now - run.seen > ORPHANED_AFTER:
                     run.pause()
-                if now - run.seen > FORGOTTEN_AFTER:
+                if now - run.seen > (ORPHANED_AFTER if run.left else FORGOTTEN_AFTER):
                     del self._runs[run.id]
 
     def reap_forever(self, every: float = 10.0) -> None:
