@@ -28,7 +28,7 @@ from .spaces import ListedSpace, OutputSpace, is_missing
 SSLSOP_SPACE: dict[str, list[Any]] = {
     "init": ["spread", "guided", "hybrid"],
     "k": [8, 20],
-    "eta": [1.0, 5.0],
+    "kernel": ["linear", "rbf"],
 }
 
 Method = SSLSOP | Baseline
