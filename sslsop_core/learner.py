@@ -325,7 +325,8 @@ class SSLSOP(StructuredEstimator):
         def trial(init: str, given: np.ndarray) -> np.ndarray:
             Y, shared = self._first_outputs(init, given, inputs, prepared.kernel)
             trainer = self._twin(prepared, shared)
-            for t in range(1, min(self.max_iter, TRIAL_TURNS) + 1):
+            # Whatever max_iter is: a run that is resumed is then the same as one longer run.
+            for t in range(1, TRIAL_TURNS + 1):
                 trainer.upper_bounds(Y)
                 trainer.update_predictors(Y, self._eta(t), self.C)
                 Y = trainer.update_outputs(Y, given, self.output_step == "exact")
