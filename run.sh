@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Set up everything in .venv, then:  bash run.sh app   opens the app
+# Set up everything in .venv, then:  bash run.sh app   opens the app; with --debug it tells what it does
 #                                    bash run.sh test  lints, type-checks and runs all tests, also in a browser
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -26,6 +26,7 @@ browser() {
 case "${1:-}" in
 app)
     pip -r requirements.txt
+    [ "${2:-}" = --debug ] && export SSLSOP_DEBUG=1
     exec .venv/bin/python -m streamlit run app.py
     ;;
 test)

@@ -15,8 +15,10 @@ import scipy.sparse as sp
 from joblib import effective_n_jobs
 from sklearn.base import clone
 
+from .choice import FALLBACK, FOLDS, MOST_TRIED, TRIAL_TURNS, TRIED
 from .datasets.problem import n_rows, take
 from .door import infer_classes
+from .hybrid_start import MOST_POINTS as MOST_LEARNED
 from .inputs import Inputs, single_rows, token_rows
 from .neighbors import TREES_BELOW, Search, suitable_method
 from .parallel import SMALL
@@ -76,8 +78,10 @@ def estimate(model: SSLSOP, X: Any, y: Any = None) -> Estimate:
     data = Sample(space, X, y, model.k)
     parameters = model.get_params()
     turns = [value for name, value in parameters.items() if name not in ("max_iter", "tol")]
-    first = [parameters[name] for name in ("init", "shared", "views", "kernel", "intercept")]
+    first = [parameters[name] for name in ("init", "views", "kernel", "intercept")]
     model = clone(model).set_params(space=space)
+    if model.init == "auto" and data.n > MOST_TRIED:
+        model.set_params(init=FALLBACK)
     phases = _once((data.facts, *map(str, turns)), lambda: _time_turns(model, data))
     begin = _once((data.facts, *map(str, first)), lambda: _time_first(model, data))
     return _grown(model, data, phases, begin)
@@ -156,7 +160,8 @@ def _time(small: SSLSOP, data: Sample) -> dict[str, float]:
         run = small.iter_fit(data.rows, data.outputs, progress=partial(_note, begins))
         turns = [time.perf_counter() for _ in run]
     turn = float(np.median(np.diff(turns))) if len(turns) > 1 else 0.0
-    ends = [*list(begins.values())[1:], max(turns[0] - turn, begins["inner products"])]
+    *_, last = begins.values()
+    ends = [*list(begins.values())[1:], max(turns[0] - turn, last)]
     return {phase: end - begins[phase] for phase, end in zip(begins, ends, strict=True)} | {"turn": turn}
 
 
@@ -169,11 +174,19 @@ def _grown(model: SSLSOP, data: Sample, phases: dict[str, float], first: float) 
     times = data.n / len(data)
     threads = max(1.0, THREAD_SHARE * effective_n_jobs(model.n_jobs))
     turn = phases["turn"] * times**CACHE_EXPONENT
+    if data.tokens * data.k * len(data.space) >= SMALL:
+        turn /= threads
+    if model.init in ("hybrid", "auto"):
+        first *= min(data.n, 2 * MOST_LEARNED) / len(data)
+    else:
+        first *= _shared_work(data.labeled) / _shared_work(data.few_labeled)
+    if model.init == "auto":
+        first += turn * FOLDS * len(TRIED) * min(model.max_iter, TRIAL_TURNS)
     return Estimate(
         search=_search_seconds(model, data, phases["neighbors"], threads),
-        first=first * _shared_work(data.labeled) / _shared_work(data.few_labeled),
+        first=first,
         gram=phases["inner products"] * times / threads,
-        turn=turn / threads if data.tokens * data.k * len(data.space) >= SMALL else turn,
+        turn=turn,
         memory=_memory(model, data),
     )
 
@@ -220,7 +233,7 @@ def _memory(model: SSLSOP, data: Sample) -> int:
     pairs = data.tokens * data.k
     kept = number * (2 * pairs * q + n * data.block) + pairs * (8 + 4) + n * data.k * (4 + 8 + number)
     kept += n * q * q * number if isinstance(data.space, Sequences) else 0
-    kept += data.tokens * q * (8 + number) if model.init in ("guided", "global") else 0
+    kept += data.tokens * q * (8 + number) if model.init not in ("spread", "nearest", "random") else 0
     if suitable_method(model.search, n, data.inputs.d, data.sparse) == "approximate":
         kept += n * DESCENT_BYTES
     return int(kept + pairs * 40)  # finding the voters

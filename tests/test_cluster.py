@@ -155,8 +155,8 @@ def test_what_a_cluster_cannot_do_is_refused_with_the_way_out(client):
     X, y = blobs(n=30)
     with pytest.raises(ValueError, match="init one of guided"):
         SSLSOP(init="nearest", engine="dask").fit(X, y)
-    with pytest.raises(ValueError, match='shared="svm"'):
-        SSLSOP(shared="hybrid", engine="dask").fit(X, y)
+    with pytest.raises(ValueError, match="hybrid"):
+        SSLSOP(init="hybrid", engine="dask").fit(X, y)
     with pytest.raises(ValueError, match="Classes and TreeLeaves"):
         SSLSOP(Sequences("ab"), engine="dask").fit([np.ones((2, 3))] * 4, [("a", "b"), None, None, None])
     with pytest.raises(ValueError, match="at least one output"):
