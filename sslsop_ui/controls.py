@@ -158,6 +158,9 @@ def cost(problem: Problem) -> bool:
     now = state.settings()
     try:
         expected = now.model(problem.space, problem.metric).estimate(problem.X, state.given())
+    except ValueError:
+        return True  # the run itself says what is wrong
+    try:
         require_fit(expected, free_memory())
     except ValueError as error:
         st.error(str(error), icon=":material/memory:")
