@@ -96,7 +96,7 @@ def problem() -> Problem:
 def keep_upload(problem: Problem, source: str, key: Any = None) -> None:
     """A file of one's own as the data of this session.
 
-    The key is an object of its own, since the id of a problem may be that of a forgotten one, of somebody else.
+    The key is an object of its own: the id of a problem may be that of a forgotten one, of somebody else.
     """
     st.session_state["upload"], st.session_state["upload_source"] = problem, source
     st.session_state["upload_key"] = key or object()
