@@ -79,6 +79,7 @@ def dump_model(model: SSLSOP, features: Features | None = None) -> bytes:
         "space": engine.space.spec(),
         "parameters": parameters,
         "inferred": model.space is None,
+        "init": model.init_,
         "seed": model._seed,
         "kernel": {"gamma": kernel.gamma, "intercept": kernel.intercept, "scale": kernel.scale},
         "bandwidth": engine.graph.bandwidth,
@@ -259,6 +260,7 @@ def _restore(header: dict[str, Any], tensors: _Tensors) -> SSLSOP:
     model.history_ = _history(space, tensors, model._Y.shape)
     model.n_iter_ = len(model.history_)
     model.stop_reason_ = str(header["stop_reason"])
+    model.init_ = str(header["init"])
     model._search_index = None
     share = shares(graph.distances, model.weights, graph.bandwidth)
     engine = engine_for(space)(
