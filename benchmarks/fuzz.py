@@ -1,4 +1,4 @@
-"""Every reader against damaged files: data of each format, trees, models, new rows, links.
+"""Every reader against damaged files: data of each format, trees, models, new rows, stores of runs, links.
 
     python benchmarks/fuzz.py [--inputs 110000] [--seed 0] [--reader models] [--number 17]
 
@@ -15,7 +15,9 @@ import multiprocessing
 import os
 import random
 import resource
+import sqlite3
 import sys
+import tempfile
 import time
 import traceback
 from collections import Counter
@@ -31,6 +33,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks import mutations as m
 from sslsop_core import SSLSOP, Classes, datasets, load_model
+from sslsop_core.evaluation import Store, cross_validate
 from sslsop_core.modelfile import dump_model
 from sslsop_ui import new_rows
 from sslsop_ui.settings import from_query
@@ -40,6 +43,7 @@ from tests.problems import make
 EXAMPLES = Path(__file__).parents[1] / "assets" / "examples"
 MOST_SECONDS = 5.0  # for one input, on a busy machine
 MOST_MEGABYTES = 1_000  # of a whole process, packages included
+HOME = "sslsop-fuzz-"  # how the folders begin in which stores are put
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
 
@@ -109,6 +113,29 @@ def feed_rows(model: SSLSOP) -> Callable[[bytes], Any]:
     return lambda data: require_finite(
         model.decision_function(model.features_.transform(new_rows.rows_of_csv(data, 4, blocks=False)))
     )
+
+
+def feed_store(data: bytes) -> None:
+    """All that a page asks of a store of runs."""
+    with tempfile.TemporaryDirectory(prefix=HOME) as folder:
+        Path(folder, "runs.sqlite").write_bytes(data)
+        store = Store(folder)
+        for record in store.runs():
+            store.cells(record.id)
+        store.table()
+        store.cell("a")
+        store.start("train", datasets.load("moons", n=10), {"k": 5})
+
+
+def store_file() -> bytes:
+    """A store with two runs and the cells of a comparison."""
+    with tempfile.TemporaryDirectory(prefix=HOME) as folder:
+        store, moons = Store(folder), datasets.load("moons", n=24)
+        store.change(store.start("train", moons, {"k": 5}), losses={"loss": 0.5}, curves={"loss": [1.0, 0.5]})
+        cross_validate([SSLSOP(k=3, max_iter=2)], moons, 2, store=store)
+        with sqlite3.connect(Path(folder, "runs.sqlite")) as db:
+            db.execute("PRAGMA journal_mode = DELETE")
+            return db.serialize()
 
 
 def feed_image(data: bytes) -> Any:
@@ -184,6 +211,9 @@ READERS: dict[str, Callable[[], Reader]] = {
     "models": lambda: Reader(feed_model, models(), MODEL),
     "new rows": lambda: Reader(feed_rows(flowers_model()), [ROWS], TEXT),
     "new images": lambda: Reader(feed_image, [png(8), png(20, 90)], BYTES),
+    "stores": lambda: Reader(
+        feed_store, [store_file()], (m.values_changed, m.values_changed, m.bytes_changed)
+    ),
     "links": lambda: Reader(feed_link, LINKS, TEXT),
 }
 
@@ -251,13 +281,10 @@ def watch_writes() -> list[str]:
     written: list[str] = []
 
     def hook(event: str, args: tuple[Any, ...]) -> None:
-        if (
-            event == "open"
-            and isinstance(args[2], int)
-            and args[2] & WRITES
-            and "__pycache__" not in str(args[0])
-        ):
-            written.append(str(args[0]))
+        if event == "open" and isinstance(args[2], int) and args[2] & WRITES:
+            name = str(args[0])
+            if "__pycache__" not in name and HOME not in name:
+                written.append(name)
 
     sys.addaudithook(hook)
     return written

@@ -1,4 +1,4 @@
-"""Ways to damage a file: its bytes, its fields, the members of its zip, the JSON of its header."""
+"""Ways to damage a file: bytes, fields, members of a zip, the JSON of a header, values in a database."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import io
 import json
 import random
 import re
+import sqlite3
 import struct
 import warnings
 import zipfile
@@ -218,3 +219,29 @@ def tensors_changed(data: bytes, rng: random.Random) -> bytes:
         changed.flat[rng.randrange(tensor.size) if way == 4 else slice(None)] = value
         tensors[name] = changed
     return save(tensors, {"sslsop": json.dumps(header)})
+
+
+# --- databases ---------------------------------------------------------------------------------------
+
+
+def values_changed(data: bytes, rng: random.Random) -> bytes:
+    """A sound SQLite file with a nasty value in one column, or JSON changed somewhere inside."""
+    db = sqlite3.connect(":memory:")
+    try:
+        db.deserialize(data[:18] + b"\1\1" + data[20:])  # out of WAL mode, which needs a file
+        table = rng.choice(
+            [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        )
+        column = rng.choice([row[1] for row in db.execute(f'PRAGMA table_info("{table}")')])
+        (value,) = db.execute(f'SELECT "{column}" FROM "{table}" LIMIT 1').fetchone()
+        try:
+            value = json.dumps(_changed_somewhere(json.loads(value), rng))
+        except (ValueError, TypeError):
+            value = rng.choice(FIELDS)
+        db.execute("PRAGMA ignore_check_constraints = ON")
+        db.execute(f'UPDATE "{table}" SET "{column}" = ?', [value])
+        return db.serialize()
+    except (sqlite3.Error, TypeError, IndexError, ValueError):  # already damaged beyond reading
+        return bytes_changed(data, rng)
+    finally:
+        db.close()

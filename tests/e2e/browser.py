@@ -28,12 +28,8 @@ HARMLESS = ("status of 404", "Infinite extent", "GPU stall", "ResizeObserver loo
 
 def launch(playwright: Playwright) -> Browser:
     """The system's Chromium, else Playwright's own; a PlaywrightError if there is neither."""
-    return playwright.chromium.launch(executable_path=chromium(), args=ARGUMENTS)
-
-
-def chromium() -> str | None:
-    """The system's Chromium, if it has one."""
-    return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    return playwright.chromium.launch(executable_path=found, args=ARGUMENTS)
 
 
 def missing(error: PlaywrightError) -> str | None:
