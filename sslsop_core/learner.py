@@ -190,8 +190,13 @@ class SSLSOP(StructuredEstimator):
 
     @classmethod
     def paper(cls, space: OutputSpace | None = None, **parameters: Any) -> SSLSOP:
-        """The paper's algorithm to the letter: eq. 16, uniform weights, plain inner products."""
-        letter: dict[str, Any] = {"output_step": "paper", "weights": "uniform", "scale": 1.0}
+        """The paper's algorithm to the letter: eq. 16, uniform weights, plain inner products, w_i = 0."""
+        letter: dict[str, Any] = {
+            "output_step": "paper",
+            "weights": "uniform",
+            "scale": 1.0,
+            "init": "spread",
+        }
         letter |= {"kernel": "linear", "intercept": False, "own_predictor": False}
         return cls(space, **(letter | parameters))
 
