@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from .learner import SSLSOP
 from .neighbors import EXACT_UP_TO
 from .sequences import Sequences
 from .spaces import OutputSpace
@@ -18,6 +19,8 @@ SCORE_STEP = 1.2e-8  # one score of one neighbor: an iteration has tokens * k * 
 GRAM_STEP = 4e-10  # one product inside an inner product of two neighbors
 SEARCH_STEP = 3e-10  # the same in exact search; descent looks at far fewer pairs
 DESCENT_PAIRS = 2_000
+# A global predictor takes hundreds of turns of L-BFGS, for some values of lambda.
+GLOBAL_START, GLOBAL_STEP = 0.5, 2e-3  # seconds, and seconds per token
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,17 @@ def estimate(space: OutputSpace, X: Any, k: int) -> Estimate:
         turn=tokens * k * (q * chain + k) * SCORE_STEP,
         memory=int(8 * numbers + tokens * d * 8),
     )
+
+
+def fit_seconds(method: Any, space: OutputSpace, X: Any) -> float:
+    """Roughly what one `fit` of SSLSOP or a baseline takes: good to tell seconds from minutes."""
+    tokens = sum(x.shape[0] for x in X) if isinstance(X, list) else _rows(X)
+    chain = 1 + len(space) / 10 if isinstance(space, Sequences) else 1.0
+    whole = GLOBAL_START + GLOBAL_STEP * tokens * chain
+    if not isinstance(method, SSLSOP):
+        return whole
+    local = estimate(space, X, method.k).seconds(method.max_iter)
+    return local + (whole if method.init in ("guided", "global") else 0.0)
 
 
 def _rows(X: Any) -> int:

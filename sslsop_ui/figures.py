@@ -18,7 +18,8 @@ from .palette import COLORS, GREY, color_of
 MARGIN = {"l": 8, "r": 8, "t": 8, "b": 8}
 
 
-def _plain(figure: go.Figure, height: int, **layout: Any) -> go.Figure:
+def styled(figure: go.Figure, height: int, **layout: Any) -> go.Figure:
+    """The size and the margins of all figures."""
     return figure.update_layout(height=height, margin=MARGIN, **layout)
 
 
@@ -35,7 +36,7 @@ def balance(space: OutputSpace, y: Sequence[Any], given: Sequence[Any]) -> go.Fi
     )
     figure.update_layout(barmode="stack", legend={"orientation": "h", "y": 1.12, "x": 0}, bargap=0.25)
     figure.update_xaxes(type="category", tickangle=0 if len(names) <= 12 else -40)
-    return _plain(figure, 260, hovermode="x unified")
+    return styled(figure, 260, hovermode="x unified")
 
 
 def _count(space: OutputSpace, outputs: Sequence[Any]) -> list[int]:
@@ -65,7 +66,7 @@ def tree(space: TreeLeaves, y: Sequence[Any]) -> go.Figure:
             leaf={"opacity": 0.95},
         )
     )
-    return _plain(figure, 340)
+    return styled(figure, 340)
 
 
 def scatter(X: np.ndarray, codes: np.ndarray, names: Sequence[str], height: int = 360) -> go.Figure:
@@ -86,7 +87,7 @@ def scatter(X: np.ndarray, codes: np.ndarray, names: Sequence[str], height: int 
                 },
             )
     figure.update_yaxes(scaleanchor="x", scaleratio=1)
-    return _plain(figure, height, legend={"orientation": "h", "y": -0.08})
+    return styled(figure, height, legend={"orientation": "h", "y": -0.08})
 
 
 def run_history(turns: Sequence[Any]) -> go.Figure:
@@ -104,4 +105,4 @@ def run_history(turns: Sequence[Any]) -> go.Figure:
         figure.add_scatter(x=t, y=losses, name="loss on hidden outputs", line=line, row=2, col=1)
         figure.update_yaxes(title="hidden loss", nticks=4, rangemode="tozero", row=2, col=1)
     figure.update_xaxes(title="iteration", row=1 + known, col=1)
-    return _plain(figure, 320, showlegend=False)
+    return styled(figure, 320, showlegend=False)

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, fields
+import logging
+import secrets
+from dataclasses import asdict, fields, replace
 from typing import Any
+from urllib.parse import urlsplit
 
 import streamlit as st
 
 from sslsop_core import datasets
 from sslsop_core.datasets import Problem
+from sslsop_core.evaluation import Store
 
+from .background import Registry
+from .keeping import keeper
 from .maps import Maps
-from .runs import Registry, Run
+from .runs import Run
 from .settings import UPLOAD, Settings, from_query
+from .studies import Study
 from .texts import plain
 
+log = logging.getLogger(__name__)
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
 NAMES = frozenset(record.name for record in datasets.available())
 
 
@@ -22,10 +32,22 @@ NAMES = frozenset(record.name for record in datasets.available())
 
 
 @st.cache_resource(show_spinner=False)
-def registry() -> Registry:
-    found = Registry()
+def registry() -> Registry[Run]:
+    found: Registry[Run] = Registry()
     found.reap_forever()
     return found
+
+
+@st.cache_resource(show_spinner=False)
+def studies() -> Registry[Study]:
+    found: Registry[Study] = Registry(at_once=1)
+    found.reap_forever()
+    return found
+
+
+@st.cache_resource(show_spinner=False)
+def store() -> Store:
+    return Store()
 
 
 @st.cache_resource(show_spinner=False)
@@ -51,13 +73,22 @@ def prepare() -> None:
     if key_of("data") in st.session_state:
         return
     found = registry().get(st.query_params.get("run"))
-    if found is None:
+    study = studies().get(st.query_params.get("study"))
+    if found is not None:
+        st.session_state["run"] = found.id
+        _take_over(found.settings, found.problem, found.source)
+    elif study is not None:
+        _take_over(study.plan.app, study.problem, study.source)
+    else:
         apply(from_query(st.query_params, NAMES))
-        return
-    st.session_state["run"] = found.id
-    apply(found.settings)
-    if found.settings.data == UPLOAD:
-        st.session_state["upload"], st.session_state["upload_source"] = found.problem, found.source
+
+
+def _take_over(settings: Settings, problem: Problem | None, source: str) -> None:
+    if settings.data == UPLOAD and problem is None:  # a kept study of a file that is not here
+        settings = replace(settings, data=Settings.data, knobs=())
+    apply(settings)
+    if settings.data == UPLOAD:
+        st.session_state["upload"], st.session_state["upload_source"] = problem, source
 
 
 def apply(settings: Settings) -> None:
@@ -141,9 +172,21 @@ def run() -> Run | None:
 def start_run(turns: int | None = None) -> None:
     """Train with the present settings, to the end or so many turns; a run before it is stopped."""
     leave_run()
-    begun = registry().create(problem(), given(), settings(), problem_key(), problem_source())
+    slots = registry().slots
+    begun = registry().add(
+        Run(problem(), given(), settings(), slots, problem_key(), problem_source(), _keeper())
+    )
     st.session_state["run"] = begun.id
     begun.go(turns)
+
+
+def _keeper() -> Any:
+    """What enters runs into the store; None if there is none: training does not need it."""
+    try:
+        return keeper(store(), owner())
+    except (ValueError, OSError):
+        log.exception("the store of runs cannot be opened")
+        return None
 
 
 def leave_run() -> None:
@@ -151,3 +194,15 @@ def leave_run() -> None:
     if old is not None:
         old.stop()
     st.session_state.pop("chosen", None)
+
+
+def owner() -> str:
+    """Whose runs this visitor's are: "" on one's own machine; where others come too, a random name."""
+    host = urlsplit(st.context.url or "").hostname
+    if st.get_option("server.address") in LOOPBACK and host in (None, *LOOPBACK):
+        return ""
+    if "owner" not in st.session_state:
+        told = st.query_params.get("visitor", "")
+        st.session_state["owner"] = told if len(told) >= 16 else secrets.token_urlsafe(12)
+    st.query_params["visitor"] = st.session_state["owner"]  # a reload, or a bookmark, finds them again
+    return st.session_state["owner"]

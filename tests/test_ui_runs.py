@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from sslsop_core import SSLSOP, datasets
-from sslsop_ui.runs import FORGOTTEN_AFTER, MOST_RUNS, ORPHANED_AFTER, Registry, Run
+from sslsop_ui.background import FORGOTTEN_AFTER, MOST_JOBS, Registry
+from sslsop_ui.runs import Run
 from sslsop_ui.settings import Settings
 
 SETTINGS = Settings(data="blobs", k=6, max_iter=12)
@@ -22,6 +23,10 @@ GIVEN = PROBLEM.hide(labeled=0.1)
 
 def make(**changes) -> Run:
     return Run(PROBLEM, GIVEN, replace(SETTINGS, **changes))
+
+
+def enter(registry: Registry[Run]) -> Run:
+    return registry.add(Run(PROBLEM, GIVEN, SETTINGS, registry.slots))
 
 
 def trained(**changes) -> Run:
@@ -161,7 +166,7 @@ def test_labels_wait_for_a_pause():
 
 def test_the_registry_finds_runs_by_unguessable_names_only():
     registry = Registry()
-    run = registry.create(PROBLEM, GIVEN, SETTINGS)
+    run = enter(registry)
     assert registry.get(run.id) is run
     assert registry.get(None) is registry.get("guess") is None
     assert len(run.id) >= 12
@@ -169,7 +174,7 @@ def test_the_registry_finds_runs_by_unguessable_names_only():
 
 def test_runs_wait_for_a_free_slot_and_can_leave_the_queue():
     registry = Registry(at_once=1)
-    first, second = (registry.create(PROBLEM, GIVEN, SETTINGS) for _ in range(2))
+    first, second = (enter(registry) for _ in range(2))
     slow = Slow(first)
     first.go()
     until(lambda: first.status == "preparing")
@@ -187,14 +192,14 @@ def test_runs_wait_for_a_free_slot_and_can_leave_the_queue():
 
 def test_orphans_are_stopped_and_old_runs_forgotten():
     registry = Registry()
-    run = registry.create(PROBLEM, GIVEN, SETTINGS)
+    run = enter(registry)
     slow = Slow(run)
     run.go()
     slow.gate.release(1)
     until(lambda: run.n_iter == 1)
-    registry.reap(run.seen + ORPHANED_AFTER - 1)
+    registry.reap(run.seen + Run.patience - 1)
     assert not run._halt.is_set()
-    registry.reap(run.seen + ORPHANED_AFTER + 1)
+    registry.reap(run.seen + Run.patience + 1)
     slow.gate.release(100)
     run.wait(10)
     assert run.status == "paused"
@@ -204,7 +209,7 @@ def test_orphans_are_stopped_and_old_runs_forgotten():
 
 def test_only_so_many_runs_are_kept():
     registry = Registry()
-    first = registry.create(PROBLEM, GIVEN, SETTINGS)
-    for _ in range(MOST_RUNS):
-        registry.create(PROBLEM, GIVEN, SETTINGS)
+    first = enter(registry)
+    for _ in range(MOST_JOBS):
+        enter(registry)
     assert registry.get(first.id) is None
