@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 import streamlit as st
 
@@ -13,12 +15,14 @@ from . import state, study_figures, study_view, verdicts
 from .plans import CONTROL, SSLSOP_NAME, ComparePlan, methods_for
 from .studies import Study
 from .texts import plain
+from .widgets import between, kept, set_ends
 
 SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
-MODES = {"compare": "At one labelled share", "curves": "Learning curves"}
+MODES = {"compare": "One share", "curves": "Learning curves"}
 INVITE = (
-    "**Start** trains every method on the same folds with the same given outputs, and tests it on points that none "
-    "has seen. The labelled-only control is always there: it answers whether the unlabelled data help."
+    "**Start** trains every method on the same folds with the same given outputs, and tests it on points "
+    "that none has seen. The labelled-only control is always there: it answers whether the unlabelled data "
+    "help."
 )
 DEFAULTS = ("LaplacianSSVM", "HybridCRF", "LabelSpreading")
 
@@ -36,7 +40,7 @@ def choose(problem: Problem) -> ComparePlan:
     methods = _methods(problem)
     shares = _shares(mode == "curves")
     folds = st.slider(
-        "Folds", 2, 20, key=_kept("folds", 5), persist_state="session",
+        "Folds", 2, 20, key=kept("folds", 5), persist_state="session",
         help="Every point is tested once. More folds: surer, and slower.",
     )  # fmt: skip
     tune = None
@@ -44,39 +48,32 @@ def choose(problem: Problem) -> ComparePlan:
         "Tune every method", key="tuned", persist_state="session",
         help="Each method tries the same number of settings inside its labelled part.",
     ):  # fmt: skip
-        tune = st.slider("Settings that each may try", 2, 24, key=_kept("budget", 6), persist_state="session")
-    seed = st.number_input("Seed of the folds", 0, 10_000, key=_kept("fold_seed", 0), persist_state="session")
+        tune = st.slider("Settings that each may try", 2, 24, key=kept("budget", 6), persist_state="session")
+    seed = st.number_input("Seed of the folds", 0, 10_000, key=kept("fold_seed", 0), persist_state="session")
     return ComparePlan(state.settings(), methods, folds, shares, seed, tune)
-
-
-def _kept(key: str, default: object) -> str:
-    st.session_state.setdefault(key, default)
-    return key
 
 
 def _methods(problem: Problem) -> tuple[str, ...]:
     known = methods_for(problem, state.settings())
     others = [name for name in known if name not in (SSLSOP_NAME, CONTROL)]
-    key = _kept("methods", [name for name in DEFAULTS if name in others])
+    key = kept("methods", [name for name in DEFAULTS if name in others])
     st.session_state[key] = [name for name in st.session_state[key] if name in others]
     chosen = st.multiselect(
         "Beside SSLSOP and the labelled-only control", others, key=key, persist_state="session",
-        help="SSLSOP has the settings of the Train page. The control is one structural SVM on the labelled points.",
+        help="SSLSOP has the settings of the Train page. The control is a structural SVM that sees the "
+        "labelled points only.",
     )  # fmt: skip
     return (SSLSOP_NAME, CONTROL, *chosen)
 
 
 def _shares(curves: bool) -> tuple[float, ...]:
     if curves:
-        low, high = st.select_slider(
-            "Labelled shares", SHARES, key=_kept("shares", (0.05, 0.5)), format_func="{:.0%}".format,
-            persist_state="session",
-        )  # fmt: skip
-        return tuple(share for share in SHARES if low <= share <= high)
+        return between("Labelled shares", "shares", SHARES, (0.05, 0.5), "{:.0%}".format)
     now = state.settings().labeled
+    start = max(1, round(100 * now)) if now < 1 else 30
     percent = st.slider(
-        "Labelled share", 1, 95, key=_kept("share", max(1, round(100 * now)) if now < 1 else 30), format="%d%%",
-        persist_state="session", help="Of the training outputs of every fold; the paper gives 30%.",
+        "Labelled share", 1, 95, key=kept("share", start), format="%d%%", persist_state="session",
+        help="Of the training outputs of every fold; the paper gives 30%.",
     )  # fmt: skip
     return (percent / 100,)
 
@@ -87,7 +84,7 @@ def _take_opened() -> None:
     if not isinstance(plan, ComparePlan):
         return
     several = len(plan.shares) > 1
-    values = {
+    values: dict[str, Any] = {
         "mode": "curves" if several else "compare",
         "methods": [name for name in plan.methods if name not in (SSLSOP_NAME, CONTROL)],
         "folds": plan.folds,
@@ -108,6 +105,9 @@ def _take_opened() -> None:
 def draw(study: Study) -> None:
     plan, cells = study.plan, list(study.cells)
     assert isinstance(plan, ComparePlan)
+    if not cells:
+        study_view.nothing_yet(study)
+        return
     measure, on = study_view.choose_measure(cells)
     if len(plan.shares) > 1:
         _curves(plan, cells, measure, on)
@@ -116,7 +116,7 @@ def draw(study: Study) -> None:
     _methods_and_parameters(plan, cells)
     st.download_button(
         "All cells, CSV", to_csv(Comparison(cells).frame()), "comparison.csv", "text/csv", on_click="ignore",
-        icon=":material/download:", disabled=not cells,
+        icon=":material/download:",
     )  # fmt: skip
 
 
@@ -174,11 +174,13 @@ def _table(table: pd.DataFrame, plan: ComparePlan, measure: str) -> None:
             "Fit, s": number(format="%.2f"),
             "Tuning, s": number(format="%.1f"),
         },
+        placeholder="-",
         key="table",
     )
     st.caption(
-        "Intervals and the t-test are corrected for folds that share training data (Nadeau and Bengio). Folds are "
-        "won by the method of the row. p-values are those of single pairs: among many, some are small by chance."
+        "Intervals and the t-test are corrected for folds that share training data (Nadeau and Bengio). "
+        "Folds are won by the method of the row. p-values are those of single pairs: among many, some are "
+        "small by chance."
     )
 
 

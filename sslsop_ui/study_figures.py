@@ -63,7 +63,7 @@ def loss_and_time(table: pd.DataFrame, methods: Sequence[str], measure: str) -> 
             mode="markers", hovertemplate="%{x:.2f} s, %{y:.4f}",
             marker={"color": color_of(number), "symbol": symbol_of(number), "size": 11},
         )  # fmt: skip
-    figure.update_xaxes(title="seconds to train and predict (median)", type="log", dtick=1)
+    figure.update_xaxes(title="seconds to train and predict (median)", type="log", dtick="D2")
     figure.update_yaxes(title=measure)
     return styled(figure, 360, legend={"orientation": "h", "y": -0.28})
 
@@ -107,13 +107,16 @@ def curves(
     return styled(figure, height, showlegend=len(lines) > 1, legend=legend, hovermode="closest")
 
 
-def heat(matrix: pd.DataFrame, titles: tuple[str, str], of: str, *, low: float = 0.0, high: float | None = None,
-         now: tuple[Any, Any] | None = None, form: str = ".3f") -> go.Figure:  # fmt: skip
+def heat(
+    matrix: pd.DataFrame, titles: tuple[str, str], of: str, *, high: float | None = None,
+    now: tuple[Any, Any] | None = None, form: str = ".3f",
+) -> go.Figure:  # fmt: skip
     """A matrix as a heat map whose cells can be clicked: rows down, columns across.
 
     Parameters
     ----------
     titles : of rows and columns.
+    high : the value of the brightest colour, where several maps shall have the same.
     now : the cell of the present settings, which gets a ring.
     """
     rows, columns = [f"{v:g}" for v in matrix.index], [f"{v:g}" for v in matrix.columns]
@@ -121,7 +124,8 @@ def heat(matrix: pd.DataFrame, titles: tuple[str, str], of: str, *, low: float =
     figure = go.Figure(
         go.Heatmap(
             z=matrix.to_numpy(), x=columns, y=rows, text=texts, texttemplate="%{text}", colorscale=SCALE,
-            zmin=low, zmax=high, xgap=2, ygap=2, hoverinfo="skip", colorbar={"title": of, "thickness": 12},
+            zmin=None if high is None else 0.0, zmax=high, xgap=2, ygap=2, hoverinfo="skip",
+            colorbar={"title": of, "thickness": 12},
         )
     )  # fmt: skip
     # Plotly selects points, not cells of a heat map: each cell has a point that nobody sees.
@@ -130,7 +134,7 @@ def heat(matrix: pd.DataFrame, titles: tuple[str, str], of: str, *, low: float =
         x=[columns[column] for _, column in spots], y=[rows[row] for row, _ in spots], mode="markers",
         customdata=[[matrix.index[row], matrix.columns[column]] for row, column in spots],
         text=[texts[row][column] or "not yet" for row, column in spots], showlegend=False,
-        hovertemplate=f"{titles[0]} %{{y}}, {titles[1]} %{{x}}<br>{of} %{{text}}<br>click to train<extra></extra>",
+        hovertemplate=f"{titles[0]} %{{y}}, {titles[1]} %{{x}}: {of} %{{text}}<extra>click to train</extra>",
         marker={"size": 30, "symbol": "square", "opacity": 0},
     )  # fmt: skip
     if now is not None and now[0] in matrix.index and now[1] in matrix.columns:

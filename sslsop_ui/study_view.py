@@ -20,8 +20,8 @@ from .workbench import STATES
 
 POLL = 1.0  # seconds between two looks at a study
 MEASURES = {"loss": "Loss", "0-1": "0-1 loss", "hamming": "Hamming loss", "entity F1": "Entity F1"}
-POINTS = {"new": "New points", "hidden": "Hidden training outputs"}
 On = Literal["new", "hidden"]
+POINTS: dict[On, str] = {"new": "New points", "hidden": "Hidden training outputs"}
 
 
 def choose_processes() -> int | None:
@@ -110,8 +110,8 @@ def _head(title: str, plan: Plan, study: Study | None, seconds: float, n_jobs: i
         where = "in this process" if n_jobs == 1 else f"in {n_jobs} processes"
         st.caption(
             f":material/schedule: {total:,} cells, about {duration(seconds / n_jobs)} {where}.",
-            help="A rough estimate, good to tell seconds from minutes. A cell is one method, or one setting, on "
-            "one fold. Cells that were computed before come from the store at once.",
+            help="A rough estimate, good to tell seconds from minutes. A cell is one method, or one setting, "
+            "on one fold. Cells that were computed before come from the store at once.",
         )
 
 
@@ -127,21 +127,30 @@ def _progress(study: Study) -> None:
     st.progress(min(1.0, done / max(total, 1)), f"{words}{queue} · {done:,} / {total:,} cells{rest}{on}")
 
 
+def nothing_yet(study: Study) -> None:
+    if study.active:
+        started = "" if study.n_jobs == 1 else " Processes take some seconds to start."
+        st.caption(f"The first cells are on their way.{started}")
+    else:
+        st.caption("No cell was finished.")
+
+
 def choose_measure(cells: Sequence[Cell]) -> tuple[str, On]:
     """Which measure, and on which points; measures that are the same as the loss are left out."""
-    names = list(dict.fromkeys(name for cell in cells for name in cell.new)) or ["loss"]
-    apart = [
-        n for n in names if n == "loss" or any(c.new.get(n) != c.new.get("loss") for c in cells if c.new)
-    ]
+    scored = [cell.new for cell in cells if cell.new]
+    apart = {name for new in scored for name in new if new[name] != new["loss"]}
+    names = [name for name in MEASURES if name == "loss" or name in apart]
     with st.container(horizontal=True, gap="medium"):
-        measure = st.segmented_control(
-            "Measure", apart, default="loss", required=True, format_func=MEASURES.__getitem__, key="measure",
-            persist_state="session",
-        )  # fmt: skip
+        measure = "loss"
+        if len(names) > 1:
+            measure = st.segmented_control(
+                "Measure", names, default="loss", required=True, format_func=MEASURES.__getitem__,
+                key="measure", persist_state="session",
+            )  # fmt: skip
         on: On = st.segmented_control(
             "On", list(POINTS), default="new", required=True, format_func=POINTS.__getitem__, key="on",
             persist_state="session",
-            help="New points were not there in training. Hidden training outputs are what was learned for the "
-            "unlabelled training points.",
-        )  # type: ignore[assignment]  # fmt: skip
-    return measure or "loss", on
+            help="New points were not there in training. Hidden training outputs are what was learned for "
+            "the unlabelled training points.",
+        )  # fmt: skip
+    return measure, on

@@ -51,8 +51,8 @@ def does_it_help(table: pd.DataFrame, measure: str) -> str:
         return "SSLSOP and the labelled-only control have no two folds in common yet."
     name = "entity F1" if measure in HIGHER_IS_BETTER else "loss"
     facts = (
-        f"SSLSOP's mean {name} is {amount(table.loc[SSLSOP_NAME, 'mean'])}, that of one predictor trained on the "
-        f"labelled points alone {amount(row['mean'])}; the difference is {amount(row['difference'])} "
+        f"SSLSOP's mean {name} is {amount(table.loc[SSLSOP_NAME, 'mean'])}, that of one predictor trained on "
+        f"the labelled points alone {amount(row['mean'])}; the difference is {amount(row['difference'])} "
         f"(95 % interval {span(row['difference_low'], row['difference_high'])}, "
         f"p = {probability(row['p'])} over {int(row['wins'] + row['ties'] + row['losses'])} folds)."
     )
