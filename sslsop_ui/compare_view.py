@@ -91,9 +91,10 @@ def _take_opened() -> None:
         "fold_seed": plan.seed,
         "tuned": plan.tune is not None,
     }
-    values |= (
-        {"shares": (plan.shares[0], plan.shares[-1])} if several else {"share": round(100 * plan.shares[0])}
-    )
+    if several:
+        set_ends("shares", plan.shares)
+    else:
+        values["share"] = round(100 * plan.shares[0])
     if plan.tune is not None:
         values["budget"] = plan.tune
     st.session_state.update(values)

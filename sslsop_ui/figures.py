@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from sslsop_core.splits import symbols_of
 
 from .palette import COLORS, GREY, color_of
 
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash")  # lines are told apart without colour too
 MARGIN = {"l": 8, "r": 8, "t": 8, "b": 8}
 
 
@@ -106,3 +107,19 @@ def run_history(turns: Sequence[Any]) -> go.Figure:
         figure.update_yaxes(title="hidden loss", nticks=4, rangemode="tozero", row=2, col=1)
     figure.update_xaxes(title="iteration", row=1 + known, col=1)
     return styled(figure, 320, showlegend=False)
+
+
+def histories(lines: Mapping[str, Sequence[float]], title: str) -> go.Figure:
+    """One quantity over the iterations of several runs."""
+    figure = go.Figure()
+    for number, (name, values) in enumerate(lines.items()):
+        figure.add_scatter(
+            x=list(range(1, len(values) + 1)),
+            y=values,
+            name=name,
+            mode="lines",
+            line={"color": color_of(number), "dash": DASHES[number % len(DASHES)]},
+        )
+    figure.update_xaxes(title="iteration")
+    figure.update_yaxes(title=title, rangemode="tozero")
+    return styled(figure, 240, showlegend=len(lines) > 1, legend={"orientation": "h", "y": -0.3})

@@ -21,6 +21,7 @@ PAGES = {
     "Study": (
         ("pages/compare.py", "Compare", ":material/bar_chart:"),
         ("pages/sensitivity.py", "Sensitivity", ":material/tune:"),
+        ("pages/runs.py", "Runs", ":material/history:"),
         ("pages/learn.py", "Learn", ":material/school:"),
     ),
 }

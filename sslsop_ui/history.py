@@ -6,11 +6,14 @@ import os
 
 import streamlit as st
 
+from sslsop_core.datasets import Problem
 from sslsop_core.evaluation import Record
 from sslsop_core.evaluation.fingerprints import fingerprint
+from sslsop_core.features import Features
 
 from . import state
 from .plans import ComparePlan, Plan, SweepPlan, from_saved_plan
+from .runs import Run
 from .settings import UPLOAD, from_saved
 from .studies import Study
 
@@ -115,3 +118,14 @@ def _has_data(record: Record) -> bool:
     """Whether the file that was uploaded last is the one of the run."""
     upload = st.session_state.get("upload")
     return upload is not None and fingerprint(upload) == record.fingerprint
+
+
+def keep_model(run: Run) -> None:
+    """Keep the model of a finished run in the store, with what turns inputs into its features."""
+    state.store().keep_model(run.record, run.model, features_of(run.problem))
+    st.toast("The model is kept: Runs opens it again.", icon=":material/save:")
+
+
+def features_of(problem: Problem) -> Features | None:
+    """What turns raw inputs into the rows that a model was trained on."""
+    return None if problem.features is None else problem.fitted

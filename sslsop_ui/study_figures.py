@@ -11,7 +11,7 @@ from plotly.colors import hex_to_rgb
 
 from sslsop_core.evaluation import Comparison
 
-from .figures import styled
+from .figures import DASHES, styled
 from .palette import color_of
 
 SYMBOLS = (
@@ -26,7 +26,6 @@ SYMBOLS = (
     "hexagon",
     "pentagon",
 )
-DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 # Dark is low, as is its loss; stays apart in grey and for every kind of colour vision.
 SCALE = "Viridis"
 

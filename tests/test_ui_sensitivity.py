@@ -10,6 +10,13 @@ from tests.test_ui_compare import SMALL, started, study_of
 from tests.test_ui_pages import button, open_page, run_of, sound
 
 SLOTS = {"k C": "sweep k C", "eta T": "sweep output_step eta max_iter", "share": "sweep labeled"}
+RANGES = {
+    "Neighborhood size k": (3, 5),
+    "Simplicity C": (0.01, 0.03),
+    "Step size η": (0.3, 1.0),
+    "Iterations T": (1, 2),
+    "Labelled shares": (0.3, 0.5),
+}
 
 
 @pytest.fixture(autouse=True)
@@ -22,8 +29,7 @@ def swept(view: str) -> AppTest:
     app.segmented_control[0].set_value(view).run()
     next(s for s in app.slider if s.label == "Folds").set_value(2)
     for slider in app.select_slider:
-        slider.set_value({"Neighborhood size k": (3, 5), "Simplicity C": (0.01, 0.03), "Step size η": (0.3, 1.0),
-                          "Iterations T": (1, 2), "Labelled shares": (0.3, 0.5)}[slider.label])  # fmt: skip
+        slider.set_value(RANGES[slider.label])
     sound(app.run())
     return started(app, SLOTS[view])
 
