@@ -24,6 +24,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_array
 
+from .choice import FALLBACK
 from .door import check_outputs, check_training
 from .engine import Engine, ListedEngine, Start, engine_for
 from .estimator import compact
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-INITS = ("guided", "spread", "global", "random")
+INITS = ("auto", "spread", "guided", "global", "random")
 # What a turn changes in an engine; all else is made once.
 STATE = ("S", "A", "Z", "known", "bounds", "square_norm", "learned", "start_weight")
 
@@ -140,6 +141,7 @@ def start_on_cluster(model: SSLSOP, X: Any, y: Any, neighbors: Any, progress: Pr
     client = current_client()
     if model.init not in INITS:
         raise ValueError(f'engine="dask" starts with init one of {", ".join(INITS)}; got "{model.init}".')
+    model.init_ = FALLBACK if model.init == "auto" else model.init
     inputs = None
     if hasattr(X, "to_delayed"):
         if len(X.shape) != 2 or not all(np.isfinite(X.shape)):
@@ -239,22 +241,22 @@ def _first_outputs(model: SSLSOP, parts: Parts, kernel: Kernel) -> tuple[np.ndar
     """Where outputs and predictors begin; the shared one is trained here, on the labelled rows."""
     space, given, starts = model.space_, model._given, np.arange(parts.n + 1)
     labeled = np.flatnonzero(space.complete(given, starts))
-    if len(labeled) == 0 and model.init == "global":
+    if len(labeled) == 0 and model.init_ == "global":
         raise ValueError(
             'init="global" learns from completely given outputs, and all are given only in part; '
             'use init="spread".'
         )
-    if model.init == "random":
+    if model.init_ == "random":
         return random_start(space, given, starts, model._seed), None
     spread = spread_start(space, given, starts, model._seed)
-    if model.init == "spread" or len(labeled) == 0:
+    if model.init_ == "spread" or len(labeled) == 0:
         return spread, None
     inputs = _join(parts.gather([
         parts.submit(_take, rows, labeled[(labeled >= a) & (labeled < b)] - a)
         for rows, a, b in zip(parts.rows, parts.edges, parts.edges[1:], strict=False)
     ]))  # fmt: skip
     shared = train_shared(space, inputs, given[labeled], np.arange(len(labeled)), kernel, model._seed)
-    if model.init == "guided":
+    if model.init_ == "guided":
         return spread, shared
     outputs = [
         parts.submit(_shared_outputs, space, rows, codes, shared)

@@ -17,6 +17,7 @@ from threadpoolctl import threadpool_limits
 from .baselines.generative import Gaussian, against
 from .baselines.hybrid import HybridCRF
 from .inputs import Inputs, tokens_of
+from .remember import remembered
 from .sequences import Sequences
 from .spaces import ListedSpace, OutputSpace
 
@@ -28,7 +29,9 @@ MOST_POINTS = 4000
 class QuadraticPredictor:
     """Potentials x W + b + (P x - c)^2 Q of a token, and `first` besides for the first of a sequence."""
 
-    square_norm: ClassVar[float] = 0.0  # local predictors are measured from here
+    # It is no point of the space that the local predictors live in: they are measured from it.
+    anchored: ClassVar[bool] = True
+    square_norm: ClassVar[float] = 0.0
 
     W: np.ndarray  # (d, q)
     b: np.ndarray  # (q,)
@@ -49,6 +52,7 @@ class QuadraticPredictor:
         return S.astype(rows.dtype)
 
 
+@remembered
 def train_hybrid(
     space: OutputSpace, inputs: Inputs, codes: np.ndarray, labeled: np.ndarray, views: Any, seed: int
 ) -> QuadraticPredictor:

@@ -12,7 +12,7 @@ Where the paper is silent, this is what happens:
 - Sequences are neighbors by the sum of their tokens, weighted by inverse document frequency if sparse.
 
 Ours and not the paper's: `output_step="exact"`, `weights="heat"`, `kernel="rbf"`, `scale="auto"`,
-`intercept`, `init="guided"` and `"global"`, `shared`, `anchor` and `own_predictor`.
+`intercept`, `init="guided"`, `"hybrid"`, `"global"` and `"auto"`, `anchor` and `own_predictor`.
 `SSLSOP.paper(space, ...)` is the paper's algorithm to the letter.
 """
 
@@ -30,8 +30,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from .choice import FALLBACK, MOST_TRIED, TRIAL_TURNS, TRIED, choose
 from .door import check_inputs, check_training
 from .engine import Engine, Start, engine_for
+from .estimate import Estimate, estimate
 from .estimator import Iteration, StructuredEstimator, check_choice, check_count, check_number, compact
 from .explain import Explanation, explain_new_point, explain_training_point
 from .features import Features
@@ -52,8 +54,7 @@ Progress = Callable[[str, float], None]
 
 CHOICES = {
     "output_step": ("exact", "paper"),
-    "init": ("guided", "spread", "nearest", "global", "random"),
-    "shared": ("svm", "hybrid"),
+    "init": ("auto", "spread", "guided", "hybrid", "global", "nearest", "random"),
     "weights": ("heat", "uniform"),
     "kernel": ("linear", "rbf"),
     "metric": ("euclidean", "cosine"),
@@ -82,20 +83,21 @@ class SSLSOP(StructuredEstimator):
     max_iter : T, the largest number of iterations.
     output_step : "exact" minimises eq. 9 over each output; "paper" is eq. 16, which holds z fixed.
     init : how missing outputs and predictors start. "spread": outputs unknown until a neighborhood that
-        knows something reaches them, w_i = 0; "guided": the same, but every w_i starts at one shared
-        predictor w_0; "global": w_i starts there too, and outputs as it predicts; "nearest": outputs of
-        the nearest labelled points, w_i = 0; "random": any outputs, w_i = 0.
-    shared : w_0. "svm" is a structural SVM on the labelled points; "hybrid" is a `baselines.HybridCRF`,
-        a random field with generative models, which learns from the unlabelled points too.
-    views : with shared="hybrid", arrays of columns with a generative model each; None is one for all.
+        knows something reaches them, w_i = 0; "guided": the same, but every w_i starts at w_0, a structural
+        SVM on the labelled points; "hybrid": the same with a `baselines.HybridCRF` for w_0, which learns
+        from the unlabelled points too, and with a pull towards it; "global": w_i starts at the SVM, and
+        outputs as it predicts; "nearest": outputs of the nearest labelled points, w_i = 0; "random": any
+        outputs, w_i = 0; "auto": the one of the first three with the lowest loss in trial runs that hide
+        a third of the given outputs in turn, or "guided" if those are fewer than 6 or the points more
+        than 10,000.
+    views : for "hybrid", arrays of columns with a generative model each; None is one for all.
     weights : "uniform", or "heat": a neighbor at distance d counts exp(-d^2/h), with h the median squared
         distance to the 10th neighbor.
     kernel : "linear" or "rbf", exp(-gamma |x - x'|^2).
     gamma : number, or "auto" for 1/h.
     intercept : whether predictors have a constant term.
     scale : divides the linear kernel; "auto" is the mean of |x|^2, so that `eta` does not depend on units.
-    anchor : with init="guided" or "global", pull every w_i towards w_0 in place of zero. Always so with
-        shared="hybrid", which is no point of the space that the w_i live in.
+    anchor : with init="guided" or "global", pull every w_i towards w_0 in place of zero.
     metric : "euclidean" or "cosine", the distance that defines neighborhoods.
     search : "exact", "approximate" (nearest-neighbor descent) or "auto" by size.
     include_self : whether a point belongs to its own neighborhood.
@@ -114,7 +116,7 @@ class SSLSOP(StructuredEstimator):
     outputs_ : outputs of the training points, given or learned, None where not reached.
     history_ : one `Iteration` per turn.
     n_iter_, stop_reason_ : turns taken; why the last run ended: "converged", "max_iter" or "interrupted".
-    space_, classes_, n_features_in_, k_ : what was used.
+    space_, classes_, n_features_in_, k_, init_ : what was used.
     graph_ : the neighborhoods, a `Graph`.
     features_ : the pipeline a loaded model was saved with, or None.
 
@@ -141,11 +143,10 @@ class SSLSOP(StructuredEstimator):
         *,
         k: int = 12,
         C: float = 0.01,
-        eta: float | str = 5.0,
+        eta: float | str = 1.0,
         max_iter: int = 50,
         output_step: str = "exact",
-        init: str = "guided",
-        shared: str = "svm",
+        init: str = "auto",
         views: Any = None,
         weights: str = "heat",
         kernel: str = "linear",
@@ -170,7 +171,6 @@ class SSLSOP(StructuredEstimator):
         self.max_iter = max_iter
         self.output_step = output_step
         self.init = init
-        self.shared = shared
         self.views = views
         self.weights = weights
         self.kernel = kernel
@@ -223,6 +223,11 @@ class SSLSOP(StructuredEstimator):
         self._check_parameters()
         self._start(X, y, neighbors, progress or _silent)
         yield from self._iterate(self.max_iter)
+
+    def estimate(self, X: Any, y: Any = None) -> Estimate:
+        """Time and memory that `fit(X, y)` will take, from a small run that is timed."""
+        self._check_parameters()
+        return estimate(self, X, y)
 
     def neighborhoods(self, X: Any) -> Graph:
         """The neighborhoods that `fit` would find (eq. 1), to be given to it as `neighbors` by many runs."""
@@ -288,45 +293,79 @@ class SSLSOP(StructuredEstimator):
             graph = given_graph(neighbors, len(inputs), len(inputs))
         kernel = self._make_kernel(inputs.square_norms, graph.bandwidth)
         share = shares(graph.distances, self.weights, graph.bandwidth)
+        trainer = self._trainer_at(None, inputs, graph, share, kernel)
+        progress("inner products", 0.0)
+        trainer.prepare(partial(progress, "inner products"))
         progress("first outputs", 0.0)
-        self._Y, self._shared = self._first_outputs(inputs, kernel)
-        start = self._shared_start(inputs)
-        self._trainer = engine_for(space)(
-            space, inputs, graph, share, kernel, start, self._seed, self.n_jobs, self.memory_limit
-        )
-        self._trainer.prepare(partial(progress, "inner products"))
+        self.init_ = self._choose_init(trainer) if self.init == "auto" else self.init
+        self._Y, self._shared = self._first_outputs(self.init_, given, inputs, kernel)
+        self._trainer = trainer if self._shared is None else self._twin(trainer, self._shared)
 
-    def _first_outputs(self, inputs: Inputs, kernel: Kernel) -> tuple[np.ndarray, Shared | None]:
+    def _trainer_at(
+        self, shared: Shared | None, inputs: Inputs, graph: Graph, share: np.ndarray, kernel: Kernel
+    ) -> Engine:
+        """Predictors at w_0, or at zero."""
+        start = None if shared is None else self._start_at(shared, inputs)
+        return engine_for(self.space_)(
+            self.space_, inputs, graph, share, kernel, start, self._seed, self.n_jobs, self.memory_limit
+        )
+
+    def _twin(self, trainer: Engine, shared: Shared | None) -> Engine:
+        """Fresh predictors on the same points; their inner products need not be computed again."""
+        twin = self._trainer_at(shared, trainer.inputs, trainer.graph, trainer.share, trainer.kernel)
+        twin.gram = trainer.gram
+        return twin
+
+    def _choose_init(self, prepared: Engine) -> str:
+        """The start that does best when some of the given outputs are hidden from it."""
+        inputs = prepared.inputs
+        if len(inputs) > MOST_TRIED:
+            return FALLBACK
+
+        def trial(init: str, given: np.ndarray) -> np.ndarray:
+            Y, shared = self._first_outputs(init, given, inputs, prepared.kernel)
+            trainer = self._twin(prepared, shared)
+            # Whatever max_iter is: a run that is resumed is then the same as one longer run.
+            for t in range(1, TRIAL_TURNS + 1):
+                trainer.upper_bounds(Y)
+                trainer.update_predictors(Y, self._eta(t), self.C)
+                Y = trainer.update_outputs(Y, given, self.output_step == "exact")
+            return Y
+
+        return choose(TRIED, trial, self.space_, self._given, inputs.starts, self._seed) or FALLBACK
+
+    def _first_outputs(
+        self, init: str, given: np.ndarray, inputs: Inputs, kernel: Kernel
+    ) -> tuple[np.ndarray, Shared | None]:
         """Where outputs and, through a shared predictor, the local ones begin."""
-        space, given, starts = self.space_, self._given, inputs.starts
+        space, starts = self.space_, inputs.starts
         labeled = np.flatnonzero(space.complete(given, starts))
-        if len(labeled) == 0 and self.init in ("nearest", "global"):
+        if len(labeled) == 0 and init in ("nearest", "global"):
             raise ValueError(
-                f'init="{self.init}" learns from completely given outputs, and all are given only in part; '
+                f'init="{init}" learns from completely given outputs, and all are given only in part; '
                 'use init="spread".'
             )
-        if self.init == "random":
+        if init == "random":
             return random_start(space, given, starts, self._seed), None
-        if self.init == "nearest":
+        if init == "nearest":
             return nearest_start(space, given, inputs, self._search.points, self.n_jobs), None
         spread = spread_start(space, given, starts, self._seed)
-        if self.init == "spread" or len(labeled) == 0:
+        if init == "spread" or len(labeled) == 0:
             return spread, None
-        shared: Shared
-        if self.shared == "hybrid":
-            shared = train_hybrid(space, inputs, given, labeled, self.views, self._seed)
-        else:
-            shared = train_shared(space, inputs, given, labeled, kernel, self._seed)
-        if self.init == "guided":
+        if init == "hybrid":
+            return spread, train_hybrid(space, inputs, given, labeled, self.views, self._seed)
+        shared = train_shared(space, inputs, given, labeled, kernel, self._seed)
+        if init == "guided":
             return spread, shared
         return shared_start(space, given, inputs, shared), shared
 
+    def _start_at(self, shared: Shared, inputs: Inputs) -> Start:
+        """What w_0 does to the tokens of these inputs."""
+        scores = shared.scores(self.space_, inputs)
+        return Start(scores, shared.square_norm, shared.transitions, self.anchor or shared.anchored)
+
     def _shared_start(self, inputs: Inputs) -> Start | None:
-        if self._shared is None:
-            return None
-        scores = self._shared.scores(self.space_, inputs)
-        anchored = self.anchor or self.shared == "hybrid"
-        return Start(scores, self._shared.square_norm, self._shared.transitions, anchored)
+        return None if self._shared is None else self._start_at(self._shared, inputs)
 
     def _make_kernel(self, square_norms: np.ndarray, bandwidth: float) -> Kernel:
         if self.kernel == "rbf":

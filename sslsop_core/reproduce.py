@@ -23,6 +23,7 @@ from joblib import cpu_count
 from .datasets import Problem, load
 from .evaluation import Cell, Comparison, Store, Sweep, iter_cross_validate, iter_sweep
 from .evaluation.benchmarks import BENCHMARKS, METHODS, QUICK, Benchmark
+from .evaluation.comparison import in_order
 from .evaluation.fingerprints import fingerprint
 from .evaluation.report import Result, html_report, markdown, overview, verdict
 from .learner import SSLSOP
@@ -157,7 +158,9 @@ def _compare(benchmark, problem, methods, options, store, progress) -> Compariso
     settings = protocol | {"methods": list(methods)}
     run = store.start("compare", problem, settings, seed=options.seed, name=f"reproduce {benchmark.name}")
     cells = iter_cross_validate(methods, problem, **protocol, n_jobs=options.jobs, store=store, run=run)
-    return Comparison(list(progress.follow(benchmark.name, cells)), next(iter(methods)))
+    comparison = Comparison(in_order(progress.follow(benchmark.name, cells), methods), next(iter(methods)))
+    store.change(run, losses=comparison.means)
+    return comparison
 
 
 def _sweep(benchmark, problem, name, values, folds, options, store, progress) -> Sweep:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 import scipy.linalg
@@ -25,7 +25,10 @@ MOST_JUDGED = 3000
 
 
 class Shared(Protocol):
-    """w_0 as the learner knows it: how it scores tokens and transitions, and its norm."""
+    """w_0 as the learner knows it: how it scores tokens and transitions, its norm, and whether it pulls."""
+
+    @property
+    def anchored(self) -> bool: ...
 
     @property
     def transitions(self) -> np.ndarray: ...
@@ -48,6 +51,7 @@ class SharedPredictor:
     weights: Weights
     support: Inputs | None = None
     whiten: np.ndarray | None = None
+    anchored: ClassVar[bool] = False
 
     def coordinates(self, inputs: Inputs) -> Matrix:
         if self.support is not None:

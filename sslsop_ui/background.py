@@ -12,10 +12,12 @@ import time
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Generic, TypeVar
 
+from . import trouble
+
 log = logging.getLogger(__name__)
 
 ACTIVE = ("queued", "preparing", "running")
-FORGOTTEN_AFTER = 7200.0  # seconds without anybody looking
+FORGOTTEN_AFTER = 1800.0  # seconds without anybody looking
 MOST_JOBS = 40
 AT_ONCE = 2  # jobs that work at the same time; others wait in a queue
 
@@ -30,6 +32,7 @@ class Job(ABC):
         self.status = "ready"
         self.error = ""
         self.seen = time.monotonic()
+        self.left = False  # its visitor has begun another one
         self._slots = slots or threading.Semaphore(AT_ONCE)
         self._halt = threading.Event()
         self._thread: threading.Thread | None = None
@@ -65,8 +68,14 @@ class Job(ABC):
             self.error = str(error) or "there is not enough memory; lower k or take a sample."
             self.status = "failed"
         except Exception as error:
-            log.exception("a job failed")
-            self.error, self.status = f"it ended with an unexpected {type(error).__name__}.", "failed"
+            reference = trouble.note(error, "a run")
+            self.error = (
+                f"the run ended with an unexpected {type(error).__name__}, which the log of the server has "
+                f"under the reference {reference}. Starting it again is safe."
+            )
+            self.status = "failed"
+        finally:
+            log.debug("%s is %s", type(self).__name__, self.status)
 
     def _wait_for_slot(self) -> bool:
         while not self._slots.acquire(timeout=0.1):
@@ -120,13 +129,16 @@ class Registry(Generic[J]):
         return sum(job.status == "queued" for job in list(self._jobs.values()))
 
     def reap(self, now: float | None = None) -> None:
-        """Halt jobs that nobody has looked at for a while, forget those of hours ago."""
+        """Halt jobs that nobody has looked at for a while; forget them then, or after half an hour.
+
+        A visitor who comes back by reload or link finds the last one; those before it are gone.
+        """
         now = time.monotonic() if now is None else now
         with self._lock:
             for job in list(self._jobs.values()):
                 if job.active and now - job.seen > job.patience:
                     job.pause()
-                if now - job.seen > FORGOTTEN_AFTER:
+                if now - job.seen > (job.patience if job.left else FORGOTTEN_AFTER):
                     del self._jobs[job.id]
 
     def reap_forever(self, every: float = 10.0) -> None:

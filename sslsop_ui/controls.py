@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from sslsop_core.datasets import Problem
-from sslsop_core.estimate import estimate, free_memory, require_fit
+from sslsop_core.estimate import free_memory, require_fit
 
 from . import state
 from .settings import AS_DATA, MOST_TURNS
@@ -18,7 +18,9 @@ WORDS = {
     "exact": "Exact: never raises the objective",
     "paper": "Paper: eq. 16 to the letter",
     "spread": "Unknown until reached",
-    "guided": "Unknown until reached, guided by one predictor",
+    "guided": "Unknown until reached, guided by an SVM",
+    "hybrid": "Unknown until reached, guided by a hybrid",
+    "auto": "The best of these three in trials",
     "nearest": "As the nearest labelled point",
     "global": "From one predictor of the labelled points",
     "random": "At random",
@@ -58,7 +60,7 @@ def parameters(problem: Problem) -> None:
         _with(ETA_VALUES, "eta"),
         key=state.key_of("eta"),
         persist_state="session",
-        help="How far each predictor moves in one iteration. Around 5 to 20 suits most data; with the "
+        help="How far each predictor moves in one iteration. From 1 to 20 suits most data; with the "
         "paper's output step a small one lets outputs flip for ever. auto is 1 / (C t).",
     )
     st.slider(
@@ -84,17 +86,10 @@ def _advanced(problem: Problem) -> None:
     _choice(
         "Start of missing outputs",
         "init",
-        ["spread", "guided", "global", "nearest", "random"],
-        "Unknown until reached lets you watch outputs spread. Guided by one predictor of the labelled "
-        "points they spread as well, and mostly end up better on real data.",
-    )
-    _choice(
-        "Shared predictor",
-        "shared",
-        ["svm", "hybrid"],
-        "The one predictor that a guided or global start begins with: a structural SVM on the labelled "
-        "points, or a random field with generative models that learns from the unlabelled ones too.",
-        {"svm": "Structural SVM", "hybrid": "Hybrid with generative models"},
+        ["spread", "guided", "hybrid", "auto", "global", "nearest", "random"],
+        "Unknown until reached lets you watch outputs spread. Guided by one predictor they spread as well: "
+        "an SVM of the labelled points, or a hybrid with generative models that learns from the unlabelled "
+        "ones too. Trials choose among these three on given outputs that are hidden in turn.",
     )
     own = f"As suits the data ({problem.metric})"
     _choice(
@@ -161,7 +156,10 @@ def _with(values: list[Any], name: str) -> list[Any]:
 def cost(problem: Problem) -> bool:
     """Say what the run will take; False if it cannot fit."""
     now = state.settings()
-    expected = estimate(problem.space, problem.X, now.k)
+    try:
+        expected = now.model(problem.space, problem.metric).estimate(problem.X, state.given())
+    except ValueError:
+        return True  # the run itself says what is wrong
     try:
         require_fit(expected, free_memory())
     except ValueError as error:
@@ -170,7 +168,7 @@ def cost(problem: Problem) -> bool:
     st.caption(
         f":material/schedule: about {duration(expected.seconds(now.max_iter))} · "
         f":material/memory: {max(expected.memory, 2**20) / 2**20:,.0f} MiB",
-        help="An estimate, good to a factor of about three. The first run after a start also compiles.",
+        help="From a small run, good to a factor of about two. The first run after a start also compiles.",
     )
     return True
 

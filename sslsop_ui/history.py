@@ -42,7 +42,7 @@ def study(slot: str) -> Study | None:
         told = state.studies().get(st.query_params["study"])
         if told is not None and slot_of(told.plan) == slot:
             st.session_state[key] = told.id
-    found = state.studies().get(st.session_state.get(key))
+    found = _present(slot)
     if found is not None:
         st.query_params["study"] = found.id
     else:
@@ -52,19 +52,24 @@ def study(slot: str) -> Study | None:
 
 def start(plan: Plan, n_jobs: int) -> None:
     """Begin a study, or go on with one: what the store has is not computed again."""
-    cancel(slot_of(plan))
+    if (old := _present(slot_of(plan))) is not None:
+        old.pause()
+        old.left = True
     begun = Study(
         plan, state.problem(), state.store(), n_jobs=n_jobs, owner=state.owner(),
-        source=state.problem_source(), slots=state.studies().slots,
+        source=state.problem_source(), key=state.problem_key(), slots=state.studies().slots,
     )  # fmt: skip
     st.session_state[f"study {slot_of(plan)}"] = state.studies().add(begun).id
     begun.go()
 
 
 def cancel(slot: str) -> None:
-    found = state.studies().get(st.session_state.get(f"study {slot}"))
-    if found is not None:
+    if (found := _present(slot)) is not None:
         found.pause()
+
+
+def _present(slot: str) -> Study | None:
+    return state.studies().get(st.session_state.get(f"study {slot}"))
 
 
 # --- kept runs ---------------------------------------------------------------------------------------

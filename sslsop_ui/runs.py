@@ -66,6 +66,7 @@ class Run(Job):
         self.relabelings: list[tuple[int, dict[int, Any]]] = []  # all of them, with their iteration
         self.target = settings.max_iter
         self.busy_seconds = 0.0
+        self.kept: dict[str, Any] = {}  # what watchers made of it, to live as long as it does
         self.record = ""  # its id in the store, once it has one
         self._keep = keep
         self._ending = False
@@ -151,6 +152,15 @@ class Run(Job):
     @property
     def labeled(self) -> np.ndarray:
         return np.array([output is not None for output in self.given])
+
+    def sizes(self) -> dict[str, Any]:
+        """Numbers and states, for a report that must not name the data."""
+        problem = self.problem
+        return {
+            "kind": problem.kind, "points": len(problem), "features": problem.d,
+            "outputs": len(problem.space), "given": int(self.labeled.sum()), "status": self.status,
+            "iterations": self.n_iter,
+        }  # fmt: skip
 
     @property
     def seconds_left(self) -> float:

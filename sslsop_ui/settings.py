@@ -29,7 +29,6 @@ class Settings:
     max_iter: int = 50
     output_step: str = "exact"
     init: str = "spread"
-    shared: str = "svm"
     metric: str = AS_DATA
     weights: str = "heat"
     kernel: str = "linear"

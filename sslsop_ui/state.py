@@ -76,19 +76,19 @@ def prepare() -> None:
     study = studies().get(st.query_params.get("study"))
     if found is not None:
         st.session_state["run"] = found.id
-        _take_over(found.settings, found.problem, found.source)
+        _take_over(found.settings, found.problem, found.source, found.key)
     elif study is not None:
-        _take_over(study.plan.app, study.problem, study.source)
+        _take_over(study.plan.app, study.problem, study.source, study.key)
     else:
         apply(from_query(st.query_params, NAMES))
 
 
-def _take_over(settings: Settings, problem: Problem | None, source: str) -> None:
+def _take_over(settings: Settings, problem: Problem | None, source: str, key: Any) -> None:
     if settings.data == UPLOAD and problem is None:  # a kept study of a file that is not here
         settings = replace(settings, data=Settings.data, knobs=())
     apply(settings)
-    if settings.data == UPLOAD:
-        st.session_state["upload"], st.session_state["upload_source"] = problem, source
+    if problem is not None and settings.data == UPLOAD:
+        keep_upload(problem, source, key)
 
 
 def apply(settings: Settings) -> None:
@@ -124,10 +124,19 @@ def problem() -> Problem:
     return load_problem(now.data, now.knobs)
 
 
+def keep_upload(problem: Problem, source: str, key: Any = None) -> None:
+    """A file of one's own as the data of this session.
+
+    The key is an object of its own: the id of a problem may be that of a forgotten one, of somebody else.
+    """
+    st.session_state["upload"], st.session_state["upload_source"] = problem, source
+    st.session_state["upload_key"] = key or object()
+
+
 def problem_key() -> Any:
     """What tells problems apart where maps are kept."""
     now = settings()
-    return id(st.session_state["upload"]) if now.data == UPLOAD else (now.data, now.knobs)
+    return st.session_state["upload_key"] if now.data == UPLOAD else (now.data, now.knobs)
 
 
 def problem_source() -> str:
@@ -153,6 +162,13 @@ def given() -> list[Any]:
     """The outputs that training may see."""
     now, chosen = settings(), problem()
     return list(chosen.y) if now.labeled >= 1 else chosen.hide(labeled=now.labeled, seed=now.data_seed)
+
+
+def facts() -> tuple[dict[str, Any], dict[str, Any]]:
+    """Settings and sizes that say nothing about whose data it is."""
+    found = registry().get(st.session_state.get("run"))
+    sizes: dict[str, Any] = {} if found is None else found.sizes()
+    return asdict(settings()), sizes
 
 
 # --- the run -----------------------------------------------------------------------------------------
@@ -193,6 +209,7 @@ def leave_run() -> None:
     old = registry().get(st.session_state.pop("run", None))
     if old is not None:
         old.stop()
+        old.left = True
     st.session_state.pop("chosen", None)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from contextlib import closing
 from typing import Any
 
@@ -27,18 +27,19 @@ class Study(Job):
     n_jobs : cells at once, each in a process; 1 computes them in the thread.
     problem : None for a study of the store, which is only looked at.
     owner : whose list of runs it will be in.
-    source : the Python expression that makes the problem.
+    source, key : the Python expression that makes the problem, and what tells it apart.
     """
 
     patience = 600.0  # browsers let hidden pages sleep, and a comparison is long
 
     def __init__(
         self, plan: Plan, problem: Problem | None, store: Store, *, n_jobs: int = 1, owner: str = "",
-        source: str = "", slots: threading.Semaphore | None = None,
+        source: str = "", key: Hashable = None, slots: threading.Semaphore | None = None,
     ):  # fmt: skip
         super().__init__(slots)
         self.plan, self.problem, self.store, self.n_jobs = plan, problem, store, n_jobs
         self.data, self.owner, self.source = "" if problem is None else problem.name, owner, source
+        self.key = key
         self.cells: list[Cell] = []
         self.record = ""  # its id in the store, once it has begun
 

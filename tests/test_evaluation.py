@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from contextlib import closing
 from dataclasses import asdict, replace
 from itertools import product
@@ -33,7 +34,7 @@ from sslsop_core.features import Standardise
 from sslsop_core.splits import folds
 
 ROOT = Path(__file__).parents[1]
-METHODS = {"SSLSOP": SSLSOP(k=6, max_iter=5), "labelled only": SupervisedSSVM(lam=0.01)}
+METHODS = {"SSLSOP": SSLSOP(k=6, max_iter=5, init="spread"), "labelled only": SupervisedSSVM(lam=0.01)}
 SECONDS = ("fit_seconds", "predict_seconds", "tune_seconds")
 
 
@@ -95,7 +96,7 @@ def test_a_cell_is_what_fitting_by_hand_gives(moons):
     assert len(cells) == 8
     for number, fold in enumerate(folds(moons, 4, 0.2, 1)):
         X, X_new = moons.split(fold.train, fold.test)
-        model = SSLSOP(moons.space, k=6, max_iter=5).fit(X, given_outputs(moons, fold))
+        model = SSLSOP(moons.space, k=6, max_iter=5, init="spread").fit(X, given_outputs(moons, fold))
         cell = next(c for c in cells if c.method == "SSLSOP" and c.fold == number)
         assert cell.loss == average_loss(moons.space, [moons.y[i] for i in fold.test], model.predict(X_new))
         hidden = np.flatnonzero(~fold.labeled)
@@ -145,7 +146,7 @@ def test_methods_never_see_test_rows_or_hidden_outputs():
 def learned_on_first_fold(problem, fold):
     X, X_new = problem.split(fold.train, fold.test)
     (outcome,) = train_and_predict(
-        SSLSOP(problem.space, max_iter=5), X, given_outputs(problem, fold), X_new, budget=4
+        SSLSOP(problem.space, max_iter=5, init="spread"), X, given_outputs(problem, fold), X_new, budget=4
     )
     return outcome.outputs, outcome.facts["parameters"], outcome.facts["n_iter"]
 
@@ -172,7 +173,7 @@ def test_tuning_is_reported_and_counts_for_every_method(moons):
 
 
 def test_a_refusal_is_a_result(moons):
-    methods = METHODS | {"two views": CoSSVM(views=None), "too bold": SSLSOP(C=1.0, eta=5.0)}
+    methods = METHODS | {"two views": CoSSVM(views=None), "too bold": SSLSOP(C=1.0, eta=5.0, init="spread")}
     table = cross_validate(methods, moons, folds=2).table()
     assert "eta * C must be at most 1" in table.loc["too bold", "error"]
     assert table.loc["too bold", "folds"] == 0
@@ -197,10 +198,14 @@ def test_bad_questions_are_refused(moons):
         cross_validate(METHODS, moons, labeled=0)
     with pytest.raises(ValueError, match="tune must be"):
         cross_validate(METHODS, moons, tune=0)
+    with pytest.raises(ValueError, match="shares must hold at least one"):
+        learning_curve(METHODS, moons, shares=[])
+    with pytest.raises(ValueError, match="folds must be a whole number between 2 and 60"):
+        sweep(SSLSOP(), moons, {"k": [3]}, folds=0)
 
 
 def test_methods_of_a_list_are_told_apart(moons):
-    cells = iter_cross_validate([SSLSOP(k=3, max_iter=1), SSLSOP(k=5, max_iter=1)], moons, folds=2)
+    cells = iter_cross_validate([SSLSOP(k=3, init="spread"), SSLSOP(k=5, init="spread")], moons, folds=2)
     assert {cell.method for cell in cells} == {"SSLSOP", "SSLSOP 2"}
 
 
@@ -282,7 +287,11 @@ class Endless(SupervisedSSVM):
 def test_closing_ends_work_in_progress(tmp_path, moons):
     trace = tmp_path / "trace"
     methods = {"quick": Endless(), "endless": Endless(trace=str(trace))}
-    with closing(iter_cross_validate(methods, moons, folds=2, n_jobs=2)) as cells:
+    with (
+        warnings.catch_warnings(),
+        closing(iter_cross_validate(methods, moons, folds=2, n_jobs=2)) as cells,
+    ):
+        warnings.simplefilter("error")  # cancelling is no mishap
         assert next(cells).method == "quick"
         while not trace.exists():
             time.sleep(0.02)
@@ -310,14 +319,14 @@ def test_trouble_while_making_a_fold_is_raised_and_does_not_hang(moons):
 def test_stored_cells_are_not_computed_again(tmp_path, moons):
     store = Store(tmp_path)
     first = cross_validate(METHODS, moons, folds=2, store=store)
-    again = cross_validate(METHODS | {"third": SSLSOP(k=4, max_iter=2)}, moons, folds=2, store=store)
-    assert [c for c in again.cells if c.method != "third"] == sorted(
-        first.cells, key=lambda c: (c.fold, c.method)
-    )
+    again = cross_validate(METHODS | {"third": SSLSOP(k=4, init="spread")}, moons, folds=2, store=store)
+    assert [cell for cell in again.cells if cell.method != "third"] == first.cells
+    assert [cell.method for cell in again.cells[:3]] == ["SSLSOP", "labelled only", "third"]
     runs = store.runs()
     assert [run.status for run in runs] == ["finished", "finished"]
     assert len(store.cells(runs[0].id)) == 6
-    assert store.cells(runs[0].id) == list(again.cells)
+    assert sorted(store.cells(runs[0].id), key=str) == sorted(again.cells, key=str)
+    assert runs[0].losses == again.means
 
 
 @pytest.mark.parametrize(
@@ -325,9 +334,9 @@ def test_stored_cells_are_not_computed_again(tmp_path, moons):
 )
 def test_another_question_is_another_cell(change, tmp_path, moons):
     store = Store(tmp_path)
-    method = SSLSOP(k=change.get("method", 6), max_iter=3)
+    method = SSLSOP(k=change.get("method", 6), init="spread")
     problem = moons.with_facts(y=moons.y[::-1]) if "data" in change else moons
-    list(iter_cross_validate([SSLSOP(k=6, max_iter=3)], moons, folds=2, store=store))
+    list(iter_cross_validate([SSLSOP(k=6, init="spread")], moons, folds=2, store=store))
     protocol = {"folds": 2} | {k: v for k, v in change.items() if k not in ("method", "data")}
     list(iter_cross_validate([method], problem, **protocol, store=store))
     assert store.forget_cells() == 2 + protocol["folds"]
@@ -335,15 +344,17 @@ def test_another_question_is_another_cell(change, tmp_path, moons):
 
 def test_threads_and_names_do_not_make_another_cell(tmp_path, moons):
     store = Store(tmp_path)
-    first = list(iter_cross_validate({"a": SSLSOP(k=6, max_iter=3)}, moons, folds=2, store=store))
-    again = list(iter_cross_validate({"b": SSLSOP(k=6, max_iter=3, n_jobs=2)}, moons, folds=2, store=store))
+    first = list(iter_cross_validate({"a": SSLSOP(k=6, init="spread")}, moons, folds=2, store=store))
+    again = list(
+        iter_cross_validate({"b": SSLSOP(k=6, init="spread", n_jobs=2)}, moons, folds=2, store=store)
+    )
     assert again == [replace(cell, method="b") for cell in first]
 
 
 def test_a_refusal_is_asked_again(tmp_path, moons):
     store = Store(tmp_path)
     run = store.start("compare", moons, {})
-    list(iter_cross_validate([SSLSOP(C=1.0)], moons, folds=2, store=store, run=run))
+    list(iter_cross_validate([SSLSOP(C=1.0, eta=5.0)], moons, folds=2, store=store, run=run))
     assert store.forget_cells() == 0
     assert all("eta * C" in cell.error for cell in store.cells(run))
 
@@ -358,13 +369,24 @@ def test_a_cancelled_comparison_says_so(tmp_path, moons):
     assert len(store.cells(run)) == 3
 
 
+def test_a_run_may_be_deleted_while_it_works(tmp_path, moons):
+    store = Store(tmp_path)
+    run = store.start("compare", moons, {})
+    for i, _ in enumerate(iter_cross_validate(METHODS, moons, folds=2, store=store, run=run)):
+        if i == 1:
+            store.delete(run)
+    assert i == 3
+    assert store.runs() == store.cells(run) == []
+    assert store.forget_cells() == 4  # others will find them
+
+
 def test_a_kill_loses_no_finished_cell(tmp_path, moons):
     code = """
 import sys
 from sslsop_core import SSLSOP, datasets
 from sslsop_core.evaluation import Store, iter_cross_validate
 store = Store(sys.argv[1])
-for cell in iter_cross_validate([SSLSOP(k=6, max_iter=5)], datasets.load("moons", n=60), 12, store=store):
+for cell in iter_cross_validate([SSLSOP(k=6, init="spread")], datasets.load("moons", n=60), 12, store=store):
     print(cell.fold, repr(cell.fit_seconds), flush=True)
 """
     with subprocess.Popen(
@@ -372,7 +394,7 @@ for cell in iter_cross_validate([SSLSOP(k=6, max_iter=5)], datasets.load("moons"
     ) as process:
         told = [process.stdout.readline().split() for _ in range(4)]
         process.send_signal(signal.SIGKILL)
-    cells = list(iter_cross_validate([SSLSOP(k=6, max_iter=5)], moons, 12, store=Store(tmp_path)))
+    cells = list(iter_cross_validate([SSLSOP(k=6, init="spread")], moons, 12, store=Store(tmp_path)))
     assert sorted(cell.fold for cell in cells) == list(range(12))
     seconds = {cell.fold: cell.fit_seconds for cell in cells}
     assert {int(fold): float(s) for fold, s in told}.items() <= seconds.items()  # the very same cells
@@ -387,7 +409,7 @@ for cell in iter_cross_validate([SSLSOP(k=6, max_iter=5)], datasets.load("moons"
         ("moons", SSLSOP(max_iter=6)),
         ("moons", SSLSOP(max_iter=6, init="spread", include_self=False, output_step="paper")),
         ("moons", SSLSOP(max_iter=6, kernel="rbf", init="global")),
-        ("hmm", SSLSOP(max_iter=6, weights="uniform")),
+        ("hmm", SSLSOP(max_iter=6, weights="uniform", init="guided")),
     ],
 )
 def test_a_sweep_equals_separate_runs(name, method):
@@ -404,8 +426,8 @@ def test_a_sweep_equals_separate_runs(name, method):
 
 def test_a_sweep_finds_the_cells_of_a_comparison(tmp_path, moons):
     store = Store(tmp_path)
-    list(iter_cross_validate([SSLSOP(k=5, max_iter=4)], moons, folds=2, store=store))
-    swept = sweep(SSLSOP(max_iter=4), moons, {"k": [5, 7]}, folds=2, store=store)
+    list(iter_cross_validate([SSLSOP(k=5, init="spread")], moons, folds=2, store=store))
+    swept = sweep(SSLSOP(init="spread"), moons, {"k": [5, 7]}, folds=2, store=store)
     assert store.forget_cells() == 4
     assert sorted(swept.point(cell) for cell in swept.cells) == [(5,), (5,), (7,), (7,)]
 
@@ -429,7 +451,7 @@ def test_the_paper_s_step_is_seen_flipping(moons):
 
 
 def test_a_point_that_is_refused_stays_on_the_grid(moons):
-    table = sweep(SSLSOP(max_iter=2), moons, {"C": [0.01, 1.0], "eta": [5.0]}, folds=2).table()
+    table = sweep(SSLSOP(init="spread"), moons, {"C": [0.01, 1.0], "eta": [5.0]}, folds=2).table()
     assert table["folds"].tolist() == [2, 0]
     assert "eta * C" in table["error"][1]
     assert np.isnan(table["mean"][1])

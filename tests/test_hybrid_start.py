@@ -45,7 +45,7 @@ def test_every_family_and_several_views_are_written_out(emission):
 def test_training_begins_at_the_hybrid_and_stays_near_it_under_a_strong_pull():
     problem = datasets.load("gaussian_tree")
     y = problem.hide(0.3)
-    parameters = {"init": "global", "shared": "hybrid", "random_state": 3}
+    parameters = {"init": "hybrid", "random_state": 3}
     still = SSLSOP(problem.space, **parameters, eta=1e-9, max_iter=1).fit(problem.X, y)
     hybrid = HybridCRF(problem.space, random_state=still._seed).fit(problem.X, y)
     # Order of the points aside (folds are drawn by it), both are the same method on the same data.
@@ -59,7 +59,7 @@ def test_the_result_does_not_depend_on_threads():
     problem = datasets.load("blobs")
     y = problem.hide(0.1)
     one, two = (
-        SSLSOP(problem.space, shared="hybrid", n_jobs=n).fit(problem.X, y).decision_function(problem.X)
+        SSLSOP(problem.space, init="hybrid", n_jobs=n).fit(problem.X, y).decision_function(problem.X)
         for n in (1, 2)
     )
     assert np.array_equal(one, two)

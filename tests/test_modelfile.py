@@ -33,7 +33,7 @@ def fitted(kind, **parameters):
         {},
         {"init": "global"},
         {"init": "global", "kernel": "rbf", "anchor": True},
-        {"shared": "hybrid", "views": [[0], [1, 2]]},
+        {"init": "hybrid", "views": [[0], [1, 2]]},
     ],
 )
 @pytest.mark.parametrize("kind", KINDS)

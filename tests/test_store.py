@@ -131,14 +131,26 @@ def test_a_newer_file_is_refused(store):
         Store(store.folder)
 
 
+WRONG_TYPE = json.dumps(cell().to_json() | {"fit_seconds": "<b>long</b>"})
+
+
 def test_damaged_values_are_refused(store, problem):
     run = store.start("compare", problem, {})
     store.add_cell(run, cell())
-    for damage in ("no json", "[1, 2]", json.dumps({"method": "x"}), "[" * 100_000):
+    for damage in ("no json", "[1, 2]", json.dumps({"method": "x"}), WRONG_TYPE, "[" * 100_000):
         with sqlite3.connect(store.path) as db:
             db.execute("UPDATE run_cells SET cell = ?", [damage])
         with pytest.raises(ValueError, match="damaged"):
             store.cells(run)
+
+
+@pytest.mark.parametrize("damage", ["seconds = 'long'", "settings = '[]'", "losses = x'00ff'"])
+def test_damaged_runs_are_refused(damage, store, problem):
+    run = store.start("compare", problem, {})
+    with sqlite3.connect(store.path) as db:
+        db.execute(f"UPDATE runs SET {damage}")
+    with pytest.raises(ValueError, match="damaged"):
+        store.run(run)
 
 
 def test_the_folder_is_the_users_to_name(tmp_path, monkeypatch):

@@ -117,7 +117,7 @@ def test_every_parameter_reaches_the_model():
     next(s for s in app.select_slider if s.label.startswith("Step size")).set_value("auto")
     for label, value in {
         "Output step": "paper", "Start of missing outputs": "nearest", "Metric": "cosine",
-        "Weights of neighbors": "uniform", "Kernel": "rbf", "Shared predictor": "hybrid",
+        "Weights of neighbors": "uniform", "Kernel": "rbf",
     }.items():  # fmt: skip
         next(s for s in app.selectbox if s.label == label).set_value(value)
     for toggle in app.toggle:
@@ -128,7 +128,7 @@ def test_every_parameter_reaches_the_model():
     run_of(app).wait(30)
     expected = Settings(
         data="blobs", k=9, max_iter=3, C=0.03, eta="auto", output_step="paper", init="nearest",
-        metric="cosine", weights="uniform", kernel="rbf", intercept=True, anchor=True, shared="hybrid",
+        metric="cosine", weights="uniform", kernel="rbf", intercept=True, anchor=True,
         random_state=5,
     )  # fmt: skip
     assert run_of(app).settings == expected

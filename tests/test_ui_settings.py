@@ -11,7 +11,7 @@ NAMES = frozenset({"digits", "moons"})
 OTHER = Settings(
     data="moons", knobs=(("n", 120), ("noise", 0.2)), labeled=0.3, data_seed=4, k=9, C=0.1, eta="auto",
     max_iter=7, output_step="paper", init="nearest", metric="cosine", weights="uniform", kernel="rbf",
-    intercept=True, anchor=True, shared="hybrid", random_state=3,
+    intercept=True, anchor=True, random_state=3,
 )  # fmt: skip
 
 

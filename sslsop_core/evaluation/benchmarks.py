@@ -98,7 +98,7 @@ QUICK = (
     Benchmark("digits", "Images of digits: ten classes"),
     Benchmark("digits_tree", "Images of digits: a leaf of a tree"),
     Benchmark("cora", "Research papers: words and citations, seven classes"),
-    Benchmark("ocr", "Handwritten words: a letter per image"),
+    Benchmark("hmm", "Made-up sequences of a hidden Markov chain: a tag per token"),
 )
 
 METHODS: dict[str, Any] = {method.__name__: method() for method in AUTHORS}

@@ -85,15 +85,22 @@ class Cell:
     @classmethod
     def from_json(cls, data: Any) -> Cell:
         """A cell read back; a ValueError if the data are not one."""
-        names = {f.name for f in fields(cls)}
-        if not isinstance(data, dict) or set(data) != names:
-            raise ValueError("a stored cell is damaged: its fields are not those of a cell.")
-        for name in ("new", "hidden"):
-            if not isinstance(data[name], dict) or not all(
-                isinstance(value, int | float) for value in data[name].values()
-            ):
-                raise ValueError(f"a stored cell is damaged: {name} must map names to numbers.")
-        return cls(**data)
+        cell = restored(cls, data)
+        if not all(isinstance(value, int | float) for value in (*cell.new.values(), *cell.hidden.values())):
+            raise ValueError("the store of runs is damaged: the measures of a cell must be numbers.")
+        return cell
+
+
+def restored(kind: type[Any], data: Any) -> Any:
+    """A dataclass of plain fields from what was read back, if every field is there and of its type."""
+    plain: dict[str, Any] = {"str": str, "int": int, "float": (int, float)}
+    expected = {f.name: plain.get(str(f.type), dict) for f in fields(kind)}
+    if not isinstance(data, dict) or set(data) != set(expected):
+        raise ValueError(f"the store of runs is damaged: the fields are not those of a {kind.__name__}.")
+    wrong = [name for name, type_ in expected.items() if not isinstance(data[name], type_)]
+    if wrong:
+        raise ValueError(f"the store of runs is damaged: {', '.join(wrong)} must be of another type.")
+    return kind(**data)
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -52,6 +52,12 @@ class Comparison:
     def measures(self) -> list[str]:
         """Names of the measures: "loss", "0-1", ..."""
         return list(dict.fromkeys(name for cell in self.cells for name in cell.new))
+
+    @property
+    def means(self) -> dict[str, float]:
+        """The mean loss on test points of every method that has one."""
+        found = {method: list(self.values(method).values()) for method in self.methods}
+        return {method: float(np.mean(losses)) for method, losses in found.items() if losses}
 
     def values(self, method: str, measure: str = "loss", on: str = "new") -> dict[int, float]:
         """A measure on each fold that is finished, on "new" points or on the "hidden" outputs."""
@@ -197,7 +203,10 @@ def cross_validate(
     cells = iter_cross_validate(
         named, problem, folds, labeled, seed, n_jobs=n_jobs, tune=tune, store=store, run=run
     )
-    return Comparison(list(cells), next(iter(named)))
+    comparison = Comparison(in_order(cells, named), next(iter(named)))
+    if store is not None and run is not None:
+        store.change(run, losses=comparison.means)
+    return comparison
 
 
 def iter_learning_curve(
@@ -233,8 +242,15 @@ def learning_curve(
     Parameters are those of `cross_validate`; `shares` are in (0, 1].
     """
     named = name_methods(methods)
-    cells = list(
-        iter_learning_curve(named, problem, shares, folds, seed, n_jobs=n_jobs, tune=tune, store=store)
+    run = None
+    if store is not None:
+        settings = {"folds": folds, "shares": list(shares), "seed": seed, "tune": tune}
+        run = store.start("compare", problem, settings | {"methods": specs_of(named)}, seed=seed)
+    cells = in_order(
+        iter_learning_curve(
+            named, problem, shares, folds, seed, n_jobs=n_jobs, tune=tune, store=store, run=run
+        ),
+        named,
     )
     return {
         share: Comparison([cell for cell in cells if cell.labeled == share], next(iter(named)))
@@ -257,6 +273,12 @@ def name_methods(methods: Methods) -> dict[str, Any]:
     return named
 
 
+def in_order(cells: Iterable[Cell], named: Mapping[str, Any]) -> list[Cell]:
+    """Cells by fold, and methods in the order in which they were asked for."""
+    place = {name: i for i, name in enumerate(named)}
+    return sorted(cells, key=lambda cell: (cell.labeled, cell.fold, place[cell.method]))
+
+
 def specs_of(named: Mapping[str, Any]) -> dict[str, Any]:
     """Methods as plain data, for the record of a run."""
     return {name: method_spec(method) for name, method in named.items()}
@@ -272,8 +294,10 @@ def _iter_protocols(
     run: str | None,
 ) -> Iterator[Cell]:
     named = name_methods(methods)
+    if not protocols:
+        raise ValueError("shares must hold at least one labelled share; got none.")
     for protocol in protocols:
-        require_between("folds", protocol.folds, 2, 10**6)
+        require_between("folds", protocol.folds, 2, len(problem))
         if protocol.tune is not None:
             require_between("tune", protocol.tune, 1, 10**6)
     # By fold first: the features of a fold serve all that is asked of it.

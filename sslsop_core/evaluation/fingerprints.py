@@ -54,10 +54,10 @@ def method_spec(method: Any) -> dict[str, Any]:
 
 def canonical(value: Any) -> str:
     """The same JSON text for equal values, whatever the order of keys."""
-    return json.dumps(value, sort_keys=True, default=_plain)
+    return json.dumps(value, sort_keys=True, default=plain)
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """JSON for what JSON has no word for."""
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()

@@ -34,9 +34,9 @@ the paper's algorithm."""
 
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; color: #1a2030 }
-body { max-width: 62rem; margin: 2rem auto; padding: 0 1rem }
+body { max-width: 76rem; margin: 2rem auto; padding: 0 1rem }
 table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums; font-size: 0.9rem }
-th, td { padding: 0.25rem 0.7rem; border-bottom: 1px solid #dfe3ec; text-align: right }
+th, td { padding: 0.25rem 0.7rem; border-bottom: 1px solid #dfe3ec; text-align: right; white-space: nowrap }
 th:first-child, td:first-child { text-align: left }
 .wide { overflow-x: auto }
 .note { color: #5a6478 }
@@ -205,9 +205,10 @@ def time_figure(results: Sequence[Result]) -> go.Figure:
         seconds = {
             result.benchmark.name: result.comparison.table()["fit_seconds"].get(method) for result in results
         }
-        figure.add_bar(
-            x=list(seconds), y=list(seconds.values()), name=method, marker_color=COLORS[i % len(COLORS)]
-        )
+        figure.add_scatter(
+            x=list(seconds), y=list(seconds.values()), name=method, mode="markers",
+            marker={"size": 14, "color": COLORS[i % len(COLORS)], "opacity": 0.8},
+        )  # fmt: skip
     figure.update_yaxes(title="seconds, median over folds", type="log")
     return _laid_out(figure, "", 380)
 
@@ -252,10 +253,11 @@ def html_report(results: Sequence[Result], facts: Mapping[str, Any], skipped: Ma
 
 
 def _section(result: Result) -> list[str]:
-    benchmark = result.benchmark
+    benchmark, problem = result.benchmark, result.problem
     parts = [
-        f"<h2>{escape(benchmark.name)}: {escape(benchmark.title)}</h2>",
-        f"<p>{escape(repr(result.problem))}</p><p>{escape(verdict(result))}</p>",
+        f"<h2>{escape(': '.join(filter(None, (benchmark.name, benchmark.title))))}</h2>",
+        f"<p class='note'>{len(problem)} points, {problem.d} features, {escape(repr(problem.space))}</p>",
+        f"<p>{escape(verdict(result))}</p>",
         _figure(losses_figure(result)),
         _table(details(result)),
         _table(chosen(result.comparison)),

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import multiprocessing
 import time
+import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, closing, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, NoReturn
@@ -73,11 +74,23 @@ def _iter_missing(
     """Run chains; of each the cells that are marked."""
     desk = _Desk(problem, effective_n_jobs(n_jobs) > 1, searcher)
     jobs = (desk.job(i, chain) for i, (chain, _) in enumerate(missing))
-    with closing(Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)(jobs)) as results:
+    parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)
+    with _closing(parallel(jobs)) as results:
         for i, outcomes in results:
             for task, outcome, wanted in zip(missing[i][0], outcomes, missing[i][1], strict=True):
                 if wanted:
                     yield keeper.keep(task, scored(task, problem, desk.fold(task), outcome))
+
+
+@contextmanager
+def _closing(results: Any) -> Iterator[Any]:
+    """No work goes on past the end. joblib would warn of what it cancels, though it was told to."""
+    try:
+        yield results
+    finally:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*cancelled")
+            results.close()
 
 
 class _Keeper:

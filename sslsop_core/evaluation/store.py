@@ -26,8 +26,8 @@ from ..datasets import Problem
 from ..features import Features
 from ..learner import SSLSOP
 from ..modelfile import load_model, save_model
-from .cells import Cell
-from .fingerprints import canonical, fingerprint, versions
+from .cells import Cell, restored
+from .fingerprints import fingerprint, plain, versions
 
 APPLICATION = 0x53534C53  # "SSLS": SQLite's own mark of whose file this is
 VERSION = 1
@@ -42,14 +42,14 @@ CREATE TABLE runs (
     id TEXT PRIMARY KEY, name TEXT NOT NULL, kind TEXT NOT NULL, created TEXT NOT NULL, status TEXT NOT NULL,
     data TEXT NOT NULL, fingerprint TEXT NOT NULL, seed INTEGER NOT NULL, seconds REAL NOT NULL,
     settings TEXT NOT NULL, versions TEXT NOT NULL, losses TEXT NOT NULL, curves TEXT NOT NULL
-) STRICT;
+);
 CREATE TABLE run_cells (
     run TEXT NOT NULL REFERENCES runs ON DELETE CASCADE, number INTEGER PRIMARY KEY, cell TEXT NOT NULL
-) STRICT;
+);
 CREATE INDEX cells_of_run ON run_cells (run);
 CREATE TABLE cells (
     key TEXT PRIMARY KEY, data TEXT NOT NULL, method TEXT NOT NULL, created TEXT NOT NULL, cell TEXT NOT NULL
-) STRICT;
+);
 """
 
 
@@ -122,7 +122,7 @@ class Store:
     def __init__(self, folder: str | Path | None = None):
         self.folder = Path(folder) if folder is not None else home()
         self.path = self.folder / "runs.sqlite"
-        self.folder.mkdir(parents=True, exist_ok=True)
+        self._make(self.folder)
         self._prepare()
 
     # --- runs ------------------------------------------------------------------------------------------
@@ -163,11 +163,15 @@ class Store:
             raise ValueError(f"facts must be among {', '.join(allowed)}; got {', '.join(strange) or 'none'}.")
         if facts.get("status", "finished") not in STATUSES:
             raise ValueError(f"status must be one of {', '.join(STATUSES)}; got {facts['status']!r}.")
+        if not self._set(run, facts):
+            raise _no_such(run)
+
+    def _set(self, run: str, facts: dict[str, Any]) -> bool:
+        """Whether the run was there to be changed."""
         columns = ", ".join(f"{column} = ?" for column in facts)
         values = [_stored(column, value) for column, value in facts.items()]
         with self._write() as db:
-            changed = db.execute(f"UPDATE runs SET {columns} WHERE id = ?", [*values, run])
-            _require_one(changed, run)
+            return db.execute(f"UPDATE runs SET {columns} WHERE id = ?", [*values, run]).rowcount == 1
 
     def rename(self, run: str, name: str) -> None:
         self.change(run, name=name)
@@ -175,7 +179,8 @@ class Store:
     def delete(self, run: str) -> None:
         """Forget a run and its model; cells stay, for others to find."""
         with self._write() as db:
-            _require_one(db.execute("DELETE FROM runs WHERE id = ?", [run]), run)
+            if db.execute("DELETE FROM runs WHERE id = ?", [run]).rowcount != 1:
+                raise _no_such(run)
         self.model_path(run).unlink(missing_ok=True)
 
     def runs(
@@ -194,7 +199,7 @@ class Store:
         with self._open() as db:
             row = db.execute(f"SELECT {', '.join(COLUMNS)} FROM runs WHERE id = ?", [run]).fetchone()
         if row is None:
-            raise ValueError(f"run must be the id of a stored run; got {run!r}. It may have been deleted.")
+            raise _no_such(run)
         return _record(row)
 
     def table(self, records: Sequence[Record] | None = None) -> pd.DataFrame:
@@ -209,7 +214,7 @@ class Store:
 
     @contextmanager
     def running(self, run: str) -> Iterator[None]:
-        """Around the work of a run: enters how it ended and how long it took."""
+        """Around the work of a run: enters how it ended and how long it took, unless it was deleted."""
         began, status = time.perf_counter(), "failed"
         try:
             yield
@@ -218,7 +223,7 @@ class Store:
             status = "stopped"
             raise
         finally:
-            self.change(run, status=status, seconds=time.perf_counter() - began)
+            self._set(run, {"status": status, "seconds": time.perf_counter() - began})
 
     # --- cells -----------------------------------------------------------------------------------------
 
@@ -242,9 +247,10 @@ class Store:
             return db.execute(f"DELETE FROM cells {where}", values).rowcount
 
     def add_cell(self, run: str, cell: Cell) -> None:
-        """Enter a cell, refused ones too, into a run."""
+        """Enter a cell, refused ones too, into a run; one that was deleted meanwhile stays so."""
+        insert = "INSERT INTO run_cells (run, cell) SELECT id, ? FROM runs WHERE id = ?"
         with self._write() as db:
-            db.execute("INSERT INTO run_cells (run, cell) VALUES (?, ?)", [run, _dumps(cell.to_json())])
+            db.execute(insert, [_dumps(cell.to_json()), run])
 
     def cells(self, run: str) -> list[Cell]:
         """The cells of a run, in the order in which they came."""
@@ -263,7 +269,7 @@ class Store:
     def keep_model(self, run: str, model: SSLSOP, features: Features | None = None) -> None:
         """Write the model of a run; one that was there is replaced once the new one is complete."""
         path = self.model_path(self.run(run).id)
-        path.parent.mkdir(exist_ok=True)
+        self._make(path.parent)
         save_model(model, path, features)
 
     def model(self, run: str) -> SSLSOP:
@@ -330,6 +336,16 @@ class Store:
         with self._open() as db:
             db.execute("PRAGMA journal_mode = WAL")  # stays with the file: readers and a writer do not wait
 
+    @staticmethod
+    def _make(folder: Path) -> None:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ValueError(
+                f"the folder of runs must be writable; {str(folder)!r} cannot be made ({error.strerror}). "
+                "Name another in the environment variable SSLSOP_HOME."
+            ) from error
+
     def _not_ours(self) -> str:
         return (
             f"{self.path} must be a store of runs; it is another file, or damaged. Move it away, or name "
@@ -338,7 +354,7 @@ class Store:
 
 
 def _flat(value: Any) -> Any:
-    return canonical(value) if isinstance(value, dict | list) else value
+    return _dumps(value) if isinstance(value, dict | list) else value
 
 
 def _where(conditions: dict[str, Any]) -> tuple[str, list[Any]]:
@@ -347,9 +363,8 @@ def _where(conditions: dict[str, Any]) -> tuple[str, list[Any]]:
     return f"WHERE {' AND '.join(asked)}" if asked else "", list(asked.values())
 
 
-def _require_one(result: sqlite3.Cursor, run: str) -> None:
-    if result.rowcount != 1:
-        raise ValueError(f"run must be the id of a stored run; got {run!r}. It may have been deleted.")
+def _no_such(run: str) -> ValueError:
+    return ValueError(f"run must be the id of a stored run; got {run!r}. It may have been deleted.")
 
 
 def _stored(column: str, value: Any) -> Any:
@@ -358,19 +373,19 @@ def _stored(column: str, value: Any) -> Any:
 
 def _record(row: Sequence[Any]) -> Record:
     values = dict(zip(COLUMNS, row, strict=True))
-    return Record(**values | {column: _loads(values[column]) for column in AS_JSON})
+    return restored(Record, values | {column: _loads(values[column]) for column in AS_JSON})
 
 
 def _dumps(value: Any) -> str:
-    text = canonical(value)
+    text = json.dumps(value, default=plain)  # in the order of the caller: a grid has a first parameter
     if len(text) > LONGEST:
         raise ValueError(f"a stored value must have at most {LONGEST} characters of JSON; got {len(text)}.")
     return text
 
 
-def _loads(text: str) -> dict[str, Any]:
+def _loads(text: Any) -> dict[str, Any]:
     try:
-        value = json.loads(text) if len(text) <= LONGEST else None
+        value = json.loads(text) if isinstance(text, str) and len(text) <= LONGEST else None
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):

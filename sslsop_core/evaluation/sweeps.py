@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 from sklearn.base import clone
 
+from ..bounds import require_between
 from ..datasets import Problem
 from ..learner import SSLSOP
 from .cells import Cell, Protocol, Task
@@ -91,6 +92,7 @@ def iter_sweep(
     grid = {name: list(dict.fromkeys(values)) for name, values in grid.items()}
     if not grid or not all(grid.values()):
         raise ValueError(f"grid must map parameters to at least one value each; got {grid!r}.")
+    require_between("folds", folds, 2, len(problem))
     strange = sorted(set(grid) - {"labeled"} - set(method.get_params()))
     if strange:
         raise ValueError(f"grid must name parameters of {type(method).__name__}; got {', '.join(strange)}.")

@@ -1,0 +1,58 @@
+"""Choosing how missing outputs and predictors start: by trial runs in which some given outputs are hidden."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from sklearn.model_selection import KFold
+
+from .inputs import tokens_of
+from .sequences import Sequences
+from .spaces import OutputSpace
+
+# What init="auto" tries, for how many turns, on at most how many points; and what it is otherwise.
+TRIED = ("spread", "guided", "hybrid")
+TRIAL_TURNS = 20
+MOST_TRIED = 10_000
+FALLBACK = "guided"
+FOLDS = 3
+# Trials end when so many hidden outputs have been judged.
+ENOUGH = 1000
+
+
+def choose(
+    names: Sequence[str],
+    trial: Callable[[str, np.ndarray], np.ndarray],
+    space: OutputSpace,
+    given: np.ndarray,
+    starts: np.ndarray,
+    seed: int,
+) -> str | None:
+    """The start with the lowest loss on given outputs that it was not told; the earlier of two level ones.
+
+    Parameters
+    ----------
+    names : the names to choose from.
+    trial : runs Algorithm 1 from the named start with these given codes; returns the codes it ends with.
+
+    Returns
+    -------
+    None if too few outputs are given completely to hide some of them.
+    """
+    labeled = np.flatnonzero(space.complete(given, starts))
+    if len(labeled) < 2 * FOLDS:
+        return None
+    total, judged = np.zeros(len(names)), 0
+    for _, part in KFold(FOLDS, shuffle=True, random_state=seed).split(labeled):
+        held = labeled[part]
+        hidden = given.copy()
+        hidden[tokens_of(starts, held)[0] if isinstance(space, Sequences) else held] = -1
+        true, begins = space.take(given, held, starts), tokens_of(starts, held)[1]
+        for column, name in enumerate(names):
+            found = space.take(trial(name, hidden), held, starts)
+            total[column] += space.losses(true, found, begins).sum()
+        judged += len(held)
+        if judged >= ENOUGH:
+            break
+    return names[int(np.argmin(total))]
