@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import secrets
+from collections.abc import Iterator
 from dataclasses import asdict, fields, replace
 from typing import Any
 from urllib.parse import urlsplit
@@ -183,6 +184,20 @@ def run() -> Run | None:
     else:
         st.query_params.pop("run", None)
     return found
+
+
+def in_progress() -> Iterator[tuple[str, str, float]]:
+    """What works for this visitor: the page that shows it, words, and the share that is done."""
+    found = run()
+    if found is not None and found.active:
+        told = f"Training {plain(found.problem.name)}: {found.n_iter} / {found.target}"
+        yield "Train", told, min(1.0, found.n_iter / max(found.target, 1))
+    for key in [key for key in st.session_state if str(key).startswith("study ")]:
+        study = studies().get(st.session_state[key])
+        if study is not None and study.active:
+            page = "Compare" if study.plan.kind == "compare" else "Sensitivity"
+            told = f"{page}, {plain(study.data)}: {len(study.cells)} / {study.total}"
+            yield page, told, min(1.0, len(study.cells) / max(study.total, 1))
 
 
 def start_run(turns: int | None = None) -> None:

@@ -87,8 +87,9 @@ def curves(
         table = table.dropna(subset=["mean"])
         color = color_of(number)
         band = table.dropna(subset=["low", "high"])
+        low = band["low"].clip(lower=0)  # no measure is below zero, whatever its interval
         figure.add_scatter(
-            x=[*band[x], *band[x][::-1]], y=[*band["high"], *band["low"][::-1]], fill="toself", mode="lines",
+            x=[*band[x], *band[x][::-1]], y=[*band["high"], *low[::-1]], fill="toself", mode="lines",
             line_width=0, fillcolor="rgba({}, {}, {}, 0.14)".format(*hex_to_rgb(color)), hoverinfo="skip",
             showlegend=False, legendgroup=name,
         )  # fmt: skip
