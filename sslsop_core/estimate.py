@@ -32,10 +32,12 @@ if TYPE_CHECKING:
 
 # The small run: at most so many points, so many of them labelled, numbers in its Gram blocks, and turns.
 MOST_POINTS, MOST_LABELED, MOST_NUMBERS, TURNS = 800, 100, 2_000_000, 6
-# Queries that are timed to know what exact search takes.
-QUERIES = 128
+# Queries, and points at most, that are timed to know what exact search takes.
+QUERIES, SEARCHED = 512, 50_000
+# Among themselves dense points need half the products.
+MUTUAL = 0.6
 # Nearest-neighbor descent: so many distances per point, and what compiling it takes once.
-DESCENT_PAIRS, DESCENT_COMPILES, DESCENT_BYTES = 20_000, 20.0, 600
+DESCENT_PAIRS, DESCENT_COMPILES, DESCENT_BYTES = 80_000, 20.0, 600
 # From a small run to a large one scores move out of the cache: time grows faster than n.
 CACHE_EXPONENT = 1.2
 # A second thread brings less than a second core's worth.
@@ -207,15 +209,16 @@ def _search_seconds(model: SSLSOP, data: Sample, measured: float, threads: float
     method = suitable_method(model.search, n, d, data.sparse)
     if method == "exact" and not data.sparse and d < TREES_BELOW:
         return measured * n * np.log(n) / (m * np.log(m)) / threads
-    pair = _once((data.facts, model.metric, method), lambda: _time_pair(model.metric, method, data))
-    if method == "exact":
-        return pair * n * n / threads
-    return DESCENT_COMPILES + pair * n * DESCENT_PAIRS / threads
+    pair = _once((data.facts, model.metric), lambda: _time_pair(model.metric, data))
+    if method == "approximate":
+        return DESCENT_COMPILES + pair * n * DESCENT_PAIRS / threads
+    mutual = MUTUAL if not data.sparse and data.inputs.rows.dtype == np.float32 else 1.0
+    return mutual * pair * n * n / threads
 
 
-def _time_pair(metric: str, method: str, data: Sample) -> float:
-    """Seconds that exact search takes per pair of points."""
-    points = _single(data.X).rows if method == "exact" else data.inputs.rows
+def _time_pair(metric: str, data: Sample) -> float:
+    """Seconds that exact search takes per query and point."""
+    points = _single(data.X[:SEARCHED]).rows
     search = Search(points, metric, "exact", 1, 0)
     queries, columns = data.inputs.rows[:QUERIES], min(data.k, points.shape[0])
     search.of(queries[:1], columns)  # compile
@@ -228,7 +231,9 @@ def _memory(model: SSLSOP, data: Sample) -> int:
     """Bytes of the arrays that are alive together: scores, coefficients, blocks, graph, voters."""
     q, number, n = len(data.space), data.inputs.rows.dtype.itemsize, data.n
     pairs = data.tokens * data.k
-    kept = number * (2 * pairs * q + n * data.block) + pairs * (8 + 4) + n * data.k * (4 + 8 + number)
+    blocks = number * (2 * pairs * q + n * data.block)
+    kept = blocks if model.memory_limit is None else min(blocks, model.memory_limit)
+    kept += pairs * (8 + 4) + n * data.k * (4 + 8 + number)
     kept += n * q * q * number if isinstance(data.space, Sequences) else 0
     kept += data.tokens * q * (8 + number) if model.init not in ("spread", "nearest", "random") else 0
     if suitable_method(model.search, n, data.inputs.d, data.sparse) == "approximate":
@@ -249,5 +254,5 @@ def require_fit(cost: Estimate, free: int | None) -> None:
     if free is not None and cost.memory > 0.8 * free:
         raise ValueError(
             f"this run needs about {cost.memory / 2**30:.1f} GiB and {free / 2**30:.1f} GiB are free. "
-            "Lower k (memory grows with its square), take a sample of the data, or set memory_limit."
+            "Lower k (memory grows with its square), or take a sample of the data."
         )

@@ -190,8 +190,13 @@ class SSLSOP(StructuredEstimator):
 
     @classmethod
     def paper(cls, space: OutputSpace | None = None, **parameters: Any) -> SSLSOP:
-        """The paper's algorithm to the letter: eq. 16, uniform weights, plain inner products."""
-        letter: dict[str, Any] = {"output_step": "paper", "weights": "uniform", "scale": 1.0}
+        """The paper's algorithm to the letter: eq. 16, uniform weights, plain inner products, w_i = 0."""
+        letter: dict[str, Any] = {
+            "output_step": "paper",
+            "weights": "uniform",
+            "scale": 1.0,
+            "init": "spread",
+        }
         letter |= {"kernel": "linear", "intercept": False, "own_predictor": False}
         return cls(space, **(letter | parameters))
 
@@ -325,7 +330,8 @@ class SSLSOP(StructuredEstimator):
         def trial(init: str, given: np.ndarray) -> np.ndarray:
             Y, shared = self._first_outputs(init, given, inputs, prepared.kernel)
             trainer = self._twin(prepared, shared)
-            for t in range(1, min(self.max_iter, TRIAL_TURNS) + 1):
+            # Whatever max_iter is: a run that is resumed is then the same as one longer run.
+            for t in range(1, TRIAL_TURNS + 1):
                 trainer.upper_bounds(Y)
                 trainer.update_predictors(Y, self._eta(t), self.C)
                 Y = trainer.update_outputs(Y, given, self.output_step == "exact")

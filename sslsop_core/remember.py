@@ -11,12 +11,17 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import fields, is_dataclass
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
 import joblib
+import numpy as np
+import scipy.sparse as sp
 
-MOST = 16  # results that a process keeps; the oldest go first
+MOST_BYTES = (
+    256_000_000  # of the arrays in what a process keeps; what was not asked for the longest goes first
+)
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -56,6 +61,8 @@ def remembered(step: Callable[P, R]) -> Callable[P, R]:
         key = joblib.hash((step.__qualname__, args, kwargs))
         with _lock:
             found = _results.get(key)
+            if found is not None:
+                _results.move_to_end(key)
         if found is not None:
             saved.seconds += found[1]
             return found[0]
@@ -63,8 +70,17 @@ def remembered(step: Callable[P, R]) -> Callable[P, R]:
         result = step(*args, **kwargs)
         with _lock:
             _results[key] = result, time.perf_counter() - began
-            while len(_results) > MOST:
+            while sum(_nbytes(kept) for kept, _ in _results.values()) > MOST_BYTES:
                 _results.popitem(last=False)
         return result
 
     return wrapper
+
+
+def _nbytes(value: Any) -> int:
+    """The size of the arrays in a result: an array, a sparse matrix, or a dataclass of such."""
+    if is_dataclass(value):
+        return sum(_nbytes(getattr(value, field.name)) for field in fields(value))
+    if sp.issparse(value):
+        return value.data.nbytes + value.indices.nbytes + value.indptr.nbytes
+    return value.nbytes if isinstance(value, np.ndarray) else 0

@@ -60,7 +60,7 @@ def parameters(problem: Problem) -> None:
         _with(ETA_VALUES, "eta"),
         key=state.key_of("eta"),
         persist_state="session",
-        help="How far each predictor moves in one iteration. Around 5 to 20 suits most data; with the "
+        help="How far each predictor moves in one iteration. From 1 to 20 suits most data; with the "
         "paper's output step a small one lets outputs flip for ever. auto is 1 / (C t).",
     )
     st.slider(
@@ -158,6 +158,9 @@ def cost(problem: Problem) -> bool:
     now = state.settings()
     try:
         expected = now.model(problem.space, problem.metric).estimate(problem.X, state.given())
+    except ValueError:
+        return True  # the run itself says what is wrong
+    try:
         require_fit(expected, free_memory())
     except ValueError as error:
         st.error(str(error), icon=":material/memory:")

@@ -52,3 +52,12 @@ def test_data_that_suit_a_start_get_it():
     y = [output if i < 120 else None for i, output in enumerate(cora.y[:600])]
     model = SSLSOP(cora.space, metric=cora.metric, views=cora.views, max_iter=10)
     assert model.fit(cora.X[rows], y).init_ == "hybrid"  # words given a topic
+
+
+def test_the_choice_does_not_depend_on_the_number_of_turns():
+    problem = datasets.load("moons", n=80)
+    y = problem.hide(0.3)
+    whole = SSLSOP(k=6, max_iter=8).fit(problem.X, y)
+    parts = SSLSOP(k=6, max_iter=2).fit(problem.X, y).resume(6)
+    assert whole.init_ == parts.init_
+    assert whole.outputs_.tolist() == parts.outputs_.tolist()

@@ -34,7 +34,7 @@ from sslsop_core.features import Standardise
 from sslsop_core.splits import folds
 
 ROOT = Path(__file__).parents[1]
-METHODS = {"SSLSOP": SSLSOP(k=6, max_iter=5), "labelled only": SupervisedSSVM(lam=0.01)}
+METHODS = {"SSLSOP": SSLSOP(k=6, max_iter=5, init="spread"), "labelled only": SupervisedSSVM(lam=0.01)}
 SECONDS = ("fit_seconds", "predict_seconds", "tune_seconds")
 
 
@@ -96,7 +96,7 @@ def test_a_cell_is_what_fitting_by_hand_gives(moons):
     assert len(cells) == 8
     for number, fold in enumerate(folds(moons, 4, 0.2, 1)):
         X, X_new = moons.split(fold.train, fold.test)
-        model = SSLSOP(moons.space, k=6, max_iter=5).fit(X, given_outputs(moons, fold))
+        model = SSLSOP(moons.space, k=6, max_iter=5, init="spread").fit(X, given_outputs(moons, fold))
         cell = next(c for c in cells if c.method == "SSLSOP" and c.fold == number)
         assert cell.loss == average_loss(moons.space, [moons.y[i] for i in fold.test], model.predict(X_new))
         hidden = np.flatnonzero(~fold.labeled)
@@ -146,7 +146,7 @@ def test_methods_never_see_test_rows_or_hidden_outputs():
 def learned_on_first_fold(problem, fold):
     X, X_new = problem.split(fold.train, fold.test)
     (outcome,) = train_and_predict(
-        SSLSOP(problem.space, max_iter=5), X, given_outputs(problem, fold), X_new, budget=4
+        SSLSOP(problem.space, max_iter=5, init="spread"), X, given_outputs(problem, fold), X_new, budget=4
     )
     return outcome.outputs, outcome.facts["parameters"], outcome.facts["n_iter"]
 
@@ -173,7 +173,7 @@ def test_tuning_is_reported_and_counts_for_every_method(moons):
 
 
 def test_a_refusal_is_a_result(moons):
-    methods = METHODS | {"two views": CoSSVM(views=None), "too bold": SSLSOP(C=1.0, eta=5.0)}
+    methods = METHODS | {"two views": CoSSVM(views=None), "too bold": SSLSOP(C=1.0, eta=5.0, init="spread")}
     table = cross_validate(methods, moons, folds=2).table()
     assert "eta * C must be at most 1" in table.loc["too bold", "error"]
     assert table.loc["too bold", "folds"] == 0
@@ -205,7 +205,7 @@ def test_bad_questions_are_refused(moons):
 
 
 def test_methods_of_a_list_are_told_apart(moons):
-    cells = iter_cross_validate([SSLSOP(k=3, max_iter=1), SSLSOP(k=5, max_iter=1)], moons, folds=2)
+    cells = iter_cross_validate([SSLSOP(k=3, init="spread"), SSLSOP(k=5, init="spread")], moons, folds=2)
     assert {cell.method for cell in cells} == {"SSLSOP", "SSLSOP 2"}
 
 
@@ -319,7 +319,7 @@ def test_trouble_while_making_a_fold_is_raised_and_does_not_hang(moons):
 def test_stored_cells_are_not_computed_again(tmp_path, moons):
     store = Store(tmp_path)
     first = cross_validate(METHODS, moons, folds=2, store=store)
-    again = cross_validate(METHODS | {"third": SSLSOP(k=4, max_iter=2)}, moons, folds=2, store=store)
+    again = cross_validate(METHODS | {"third": SSLSOP(k=4, init="spread")}, moons, folds=2, store=store)
     assert [cell for cell in again.cells if cell.method != "third"] == first.cells
     assert [cell.method for cell in again.cells[:3]] == ["SSLSOP", "labelled only", "third"]
     runs = store.runs()
@@ -334,9 +334,9 @@ def test_stored_cells_are_not_computed_again(tmp_path, moons):
 )
 def test_another_question_is_another_cell(change, tmp_path, moons):
     store = Store(tmp_path)
-    method = SSLSOP(k=change.get("method", 6), max_iter=3)
+    method = SSLSOP(k=change.get("method", 6), init="spread")
     problem = moons.with_facts(y=moons.y[::-1]) if "data" in change else moons
-    list(iter_cross_validate([SSLSOP(k=6, max_iter=3)], moons, folds=2, store=store))
+    list(iter_cross_validate([SSLSOP(k=6, init="spread")], moons, folds=2, store=store))
     protocol = {"folds": 2} | {k: v for k, v in change.items() if k not in ("method", "data")}
     list(iter_cross_validate([method], problem, **protocol, store=store))
     assert store.forget_cells() == 2 + protocol["folds"]
@@ -344,15 +344,17 @@ def test_another_question_is_another_cell(change, tmp_path, moons):
 
 def test_threads_and_names_do_not_make_another_cell(tmp_path, moons):
     store = Store(tmp_path)
-    first = list(iter_cross_validate({"a": SSLSOP(k=6, max_iter=3)}, moons, folds=2, store=store))
-    again = list(iter_cross_validate({"b": SSLSOP(k=6, max_iter=3, n_jobs=2)}, moons, folds=2, store=store))
+    first = list(iter_cross_validate({"a": SSLSOP(k=6, init="spread")}, moons, folds=2, store=store))
+    again = list(
+        iter_cross_validate({"b": SSLSOP(k=6, init="spread", n_jobs=2)}, moons, folds=2, store=store)
+    )
     assert again == [replace(cell, method="b") for cell in first]
 
 
 def test_a_refusal_is_asked_again(tmp_path, moons):
     store = Store(tmp_path)
     run = store.start("compare", moons, {})
-    list(iter_cross_validate([SSLSOP(C=1.0)], moons, folds=2, store=store, run=run))
+    list(iter_cross_validate([SSLSOP(C=1.0, eta=5.0)], moons, folds=2, store=store, run=run))
     assert store.forget_cells() == 0
     assert all("eta * C" in cell.error for cell in store.cells(run))
 
@@ -384,7 +386,7 @@ import sys
 from sslsop_core import SSLSOP, datasets
 from sslsop_core.evaluation import Store, iter_cross_validate
 store = Store(sys.argv[1])
-for cell in iter_cross_validate([SSLSOP(k=6, max_iter=5)], datasets.load("moons", n=60), 12, store=store):
+for cell in iter_cross_validate([SSLSOP(k=6, init="spread")], datasets.load("moons", n=60), 12, store=store):
     print(cell.fold, repr(cell.fit_seconds), flush=True)
 """
     with subprocess.Popen(
@@ -392,7 +394,7 @@ for cell in iter_cross_validate([SSLSOP(k=6, max_iter=5)], datasets.load("moons"
     ) as process:
         told = [process.stdout.readline().split() for _ in range(4)]
         process.send_signal(signal.SIGKILL)
-    cells = list(iter_cross_validate([SSLSOP(k=6, max_iter=5)], moons, 12, store=Store(tmp_path)))
+    cells = list(iter_cross_validate([SSLSOP(k=6, init="spread")], moons, 12, store=Store(tmp_path)))
     assert sorted(cell.fold for cell in cells) == list(range(12))
     seconds = {cell.fold: cell.fit_seconds for cell in cells}
     assert {int(fold): float(s) for fold, s in told}.items() <= seconds.items()  # the very same cells
@@ -407,7 +409,7 @@ for cell in iter_cross_validate([SSLSOP(k=6, max_iter=5)], datasets.load("moons"
         ("moons", SSLSOP(max_iter=6)),
         ("moons", SSLSOP(max_iter=6, init="spread", include_self=False, output_step="paper")),
         ("moons", SSLSOP(max_iter=6, kernel="rbf", init="global")),
-        ("hmm", SSLSOP(max_iter=6, weights="uniform")),
+        ("hmm", SSLSOP(max_iter=6, weights="uniform", init="guided")),
     ],
 )
 def test_a_sweep_equals_separate_runs(name, method):
@@ -424,8 +426,8 @@ def test_a_sweep_equals_separate_runs(name, method):
 
 def test_a_sweep_finds_the_cells_of_a_comparison(tmp_path, moons):
     store = Store(tmp_path)
-    list(iter_cross_validate([SSLSOP(k=5, max_iter=4)], moons, folds=2, store=store))
-    swept = sweep(SSLSOP(max_iter=4), moons, {"k": [5, 7]}, folds=2, store=store)
+    list(iter_cross_validate([SSLSOP(k=5, init="spread")], moons, folds=2, store=store))
+    swept = sweep(SSLSOP(init="spread"), moons, {"k": [5, 7]}, folds=2, store=store)
     assert store.forget_cells() == 4
     assert sorted(swept.point(cell) for cell in swept.cells) == [(5,), (5,), (7,), (7,)]
 
@@ -449,7 +451,7 @@ def test_the_paper_s_step_is_seen_flipping(moons):
 
 
 def test_a_point_that_is_refused_stays_on_the_grid(moons):
-    table = sweep(SSLSOP(max_iter=2), moons, {"C": [0.01, 1.0], "eta": [5.0]}, folds=2).table()
+    table = sweep(SSLSOP(init="spread"), moons, {"C": [0.01, 1.0], "eta": [5.0]}, folds=2).table()
     assert table["folds"].tolist() == [2, 0]
     assert "eta * C" in table["error"][1]
     assert np.isnan(table["mean"][1])

@@ -5,9 +5,14 @@ import time
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from sslsop_core import SSLSOP, datasets, remember
-from sslsop_core.remember import MOST, remembered, remembering
+from sslsop_core.inputs import Inputs
+from sslsop_core.kernels import Kernel
+from sslsop_core.remember import remembered, remembering
+from sslsop_core.shared import SharedPredictor
+from sslsop_core.ssvm import Weights
 from sslsop_core.tuning import tune
 
 
@@ -59,13 +64,24 @@ def test_the_time_that_was_saved_is_told(step):
     assert second.seconds >= 0.02
 
 
-def test_what_is_kept_is_bounded(step):
+def test_what_is_kept_is_bounded(step, monkeypatch):
+    monkeypatch.setattr(remember, "MOST_BYTES", 3 * 80)
     with remembering():
-        for i in range(MOST + 5):
-            step(np.array([i]))
-        step(np.array([0]))
-    assert len(step.calls) == MOST + 6  # the first was forgotten
-    assert len(remember._results) == MOST
+        for i in (0, 1, 2, 0, 3):  # 0 was asked for again, so 1 is the one to go
+            step(np.full(10, i))
+        assert len(step.calls) == 4
+        step(np.full(10, 0))
+        assert len(step.calls) == 4
+        step(np.full(10, 1))
+    assert len(step.calls) == 5
+
+
+def test_the_arrays_inside_a_result_count():
+    sparse = sp.csr_matrix(np.eye(4))
+    inside = sparse.data.nbytes + sparse.indices.nbytes + sparse.indptr.nbytes
+    support = Inputs(sparse, np.arange(5))
+    shared = SharedPredictor(Kernel(1.0, False), Weights(np.zeros((3, 2)), np.zeros((2, 2))), support)
+    assert remember._nbytes(shared) == inside + 5 * 8 + 6 * 8 + 4 * 8
 
 
 def test_threads_count_their_own_savings(step):
@@ -87,14 +103,14 @@ def test_threads_count_their_own_savings(step):
     assert saved["a"] == saved["b"] > 0
 
 
-@pytest.mark.parametrize("shared", ["svm", "hybrid"])
-def test_tuning_with_a_remembered_start_finds_the_same(shared, monkeypatch):
-    problem = datasets.load("blobs", n=60, classes=3)
+@pytest.mark.parametrize("init", ["guided", "auto"])
+def test_tuning_with_a_remembered_start_finds_the_same(init, monkeypatch):
+    problem = datasets.load("moons", n=40)
     hidden = problem.with_facts(y=problem.hide(0.4))
-    space = {"k": [4, 9], "eta": [1.0, 5.0]}
+    space = {"k": [4]}
     tunings = []
-    for most in (MOST, 0):  # with no room, every start is trained anew
-        monkeypatch.setattr(remember, "MOST", most)
+    for most in (remember.MOST_BYTES, 0):  # with no room, every start is trained anew
+        monkeypatch.setattr(remember, "MOST_BYTES", most)
         remember._results.clear()
-        tunings.append(tune(SSLSOP(shared=shared, max_iter=4), hidden, budget=4, search_space=space))
+        tunings.append(tune(SSLSOP(init=init, max_iter=4), hidden, budget=2, search_space=space))
     assert [trial.losses for trial in tunings[0].trials] == [trial.losses for trial in tunings[1].trials]
