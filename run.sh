@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Set up everything in .venv, then:  bash run.sh app   opens the app
+# Set up everything in .venv, then:  bash run.sh app   opens the app; with --debug it tells what it does
 #                                    bash run.sh test  lints, type-checks and runs all tests, also in a browser
+#                                    bash run.sh lock  pins what is installed, with hashes, in requirements-lock.txt
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -26,6 +27,7 @@ browser() {
 case "${1:-}" in
 app)
     pip -r requirements.txt
+    [ "${2:-}" = --debug ] && export SSLSOP_DEBUG=1
     exec .venv/bin/python -m streamlit run app.py
     ;;
 test)
@@ -36,8 +38,15 @@ test)
     browser
     exec .venv/bin/python -m pytest
     ;;
+lock)
+    pip -r requirements.txt uv
+    .venv/bin/python -m pip freeze --exclude uv >.venv/tested.txt
+    .venv/bin/uv pip compile requirements.txt --universal --python-version 3.11 --generate-hashes \
+        --constraints .venv/tested.txt --no-annotate --no-emit-index-url --quiet \
+        --custom-compile-command "bash run.sh lock" --output-file requirements-lock.txt
+    ;;
 *)
-    echo "usage: bash run.sh app|test" >&2
+    echo "usage: bash run.sh app|test|lock" >&2
     exit 2
     ;;
 esac

@@ -29,7 +29,7 @@ def methods(space):
     """Everything that works on the space, with its parameters as they come."""
     named = {method.__name__: method() for method in baselines.offered(space)}
     named["LaplacianSSVM rbf"] = baselines.LaplacianSSVM(kernel="rbf")
-    return named | {"SSLSOP": SSLSOP(), "SSLSOP global": SSLSOP(init="global")}
+    return named | {"SSLSOP": SSLSOP(), "SSLSOP spread": SSLSOP(init="spread")}
 
 
 def one_fold(problem, fold):

@@ -62,7 +62,7 @@ def project(rate: float, workers: int, k: int, network: float, n: float = 1e8, b
     turn = compute + traffic / network
     state = n / blocks * 4 * (k * k + 4 * k * Q)
     print(
-        f"\nprojection, arithmetic and no run: {n:.0e} points, k={k}, q={Q}, {blocks} workers, a thread each"
+        f"\nprojection, arithmetic and no run: {n:.0e} points, k={k}, q={Q}, {blocks} workers of one thread"
     )
     print(
         f"    work: {rate * 1e6:.1f} us per point and turn, measured on {workers} workers -> {compute:.1f} s"

@@ -29,10 +29,7 @@ from sslsop_core.tuning import labeled_folds, suited
 TASKS = ["digits:0.3", "digits:0.05", "cora:0.3", "cora:0.05", "sun15:0.3", "sun15:0.1", "mias:0.3"]
 TASKS += ["conll2002:0.3"]
 STAGES = [
-    [
-        {"init": ["spread"], "eta": [1.0, 5.0]},
-        {"init": ["guided", "global"], "shared": ["svm", "hybrid"], "eta": [1.0, 5.0]},
-    ],
+    [{"init": ["auto", "spread", "guided", "hybrid", "global"], "eta": [1.0, 5.0]}],
     [{"k": [8, 12, 20]}],
     [{"output_step": ["exact", "paper"], "weights": ["heat", "uniform"]}],
 ]

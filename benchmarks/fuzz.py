@@ -1,10 +1,10 @@
-"""Every reader against damaged files: data of each format, trees, models, new rows, links.
+"""Every reader against damaged files: data of each format, trees, models, new rows, stores of runs, links.
 
     python benchmarks/fuzz.py [--inputs 110000] [--seed 0] [--reader models] [--number 17]
 
-Each reader is fed its share of mutated files in a process of its own. It must give a result or a ValueError
-with a message, within time and memory, and write nothing. Prints a line per reader and one per failure;
-`--reader` and `--number` repeat a single input, with its traceback. Ends with 1 if anything failed.
+Each reader is fed its share of mutated files, in a process that may crash. It must give a result or a
+ValueError with a message, within time and memory, and write nothing. Prints a line per reader and one per
+failure; `--reader` and `--number` repeat a single input, with its traceback. Ends with 1 if anything failed.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import multiprocessing
 import os
 import random
 import resource
+import sqlite3
 import sys
 import tempfile
 import time
@@ -28,20 +29,21 @@ from urllib.parse import parse_qsl
 
 import numpy as np
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks import mutations as m
 from sslsop_core import SSLSOP, Classes, datasets, load_model
+from sslsop_core.evaluation import Store, cross_validate
 from sslsop_core.modelfile import dump_model
 from sslsop_ui import new_rows
 from sslsop_ui.settings import from_query
 from tests.hostile import png
 from tests.problems import make
 
-EXAMPLES = ROOT / "assets" / "examples"
+EXAMPLES = Path(__file__).parents[1] / "assets" / "examples"
 MOST_SECONDS = 5.0  # for one input, on a busy machine
 MOST_MEGABYTES = 1_000  # of a whole process, packages included
+HOME = "sslsop-fuzz-"  # how the folders begin in which stores are put
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
 
@@ -61,7 +63,7 @@ class Outcome:
     accepted: int = 0
     refused: int = 0
     seconds: float = 0.0
-    slowest: tuple[float, int] = (0.0, 0)
+    slowest: float = 0.0
     megabytes: float = 0.0
     failures: list[tuple[int, str]] = field(default_factory=list)
 
@@ -113,6 +115,29 @@ def feed_rows(model: SSLSOP) -> Callable[[bytes], Any]:
     )
 
 
+def feed_store(data: bytes) -> None:
+    """All that a page asks of a store of runs."""
+    with tempfile.TemporaryDirectory(prefix=HOME) as folder:
+        Path(folder, "runs.sqlite").write_bytes(data)
+        store = Store(folder)
+        for record in store.runs():
+            store.cells(record.id)
+        store.table()
+        store.cell("a")
+        store.start("train", datasets.load("moons", n=10), {"k": 5})
+
+
+def store_file() -> bytes:
+    """A store with two runs and the cells of a comparison."""
+    with tempfile.TemporaryDirectory(prefix=HOME) as folder:
+        store, moons = Store(folder), datasets.load("moons", n=24)
+        store.change(store.start("train", moons, {"k": 5}), losses={"loss": 0.5}, curves={"loss": [1.0, 0.5]})
+        cross_validate([SSLSOP(k=3, max_iter=2)], moons, 2, store=store)
+        with sqlite3.connect(Path(folder, "runs.sqlite")) as db:
+            db.execute("PRAGMA journal_mode = DELETE")
+            return db.serialize()
+
+
 def feed_image(data: bytes) -> Any:
     return new_rows.grey_images([data], (8, 8))
 
@@ -136,8 +161,10 @@ def models() -> list[bytes]:
     for kind in ("classes", "tree", "sequences-01", "sets-hamming"):
         twin = make(kind, np.random.default_rng(0), n=12)
         y = [output if i % 2 else None for i, output in enumerate(twin.truth)]
-        for parameters in ({"init": "spread"}, {"init": "guided", "kernel": "rbf"}):
-            found.append(dump_model(SSLSOP(twin.space, k=4, max_iter=3, **parameters).fit(twin.X, y)))
+        found += [
+            dump_model(SSLSOP(twin.space, k=4, max_iter=3, init=init, kernel=kernel).fit(twin.X, y))
+            for init, kernel in (("spread", "linear"), ("guided", "rbf"))
+        ]
     for file in ("names.conll", "words.svm"):
         problem = datasets.read(EXAMPLES / file)
         features = None if problem.features is None else problem.fitted
@@ -160,26 +187,35 @@ LINKS = (
 TEXT, ZIP = (m.fields_changed, m.fields_changed, m.bytes_changed), (m.members_changed, m.bytes_changed)
 
 
-def readers() -> dict[str, Reader]:
-    tables = [example(name) for name in ("flowers.csv", "animals.csv", "films.csv")]
-    zips = [example("digits.zip"), example("flowers.npz")]
-    texts = [*tables, example("names.conll"), example("words.svm"), example("tree.csv")]
-    rows = b"a,b,c,d\n1,2,3,4\n5,6,7.5,8\n,2e3,3,4\n"
-    images = [png(8), png(20, 90)]
-    return {
-        "csv": Reader(feed_data("csv"), tables, TEXT),
-        "conll": Reader(feed_data("conll"), [example("names.conll")], TEXT),
-        "svmlight": Reader(feed_data("svmlight"), [example("words.svm")], TEXT),
-        "npz": Reader(feed_data("npz"), [example("flowers.npz")], ZIP),
-        "parquet": Reader(feed_data("parquet"), [example("flowers.parquet")], (m.bytes_changed,)),
-        "images": Reader(feed_data("images"), [example("digits.zip")], ZIP),
-        "unknown": Reader(feed_any, [*texts, *zips, example("flowers.parquet")], (*TEXT, *ZIP)),
-        "trees": Reader(feed_tree, [example("tree.csv")], TEXT),
-        "models": Reader(feed_model, models(), (m.header_changed, m.tensors_changed, m.bytes_changed)),
-        "new rows": Reader(feed_rows(flowers_model()), [rows], TEXT),
-        "new images": Reader(feed_image, images, (m.bytes_changed,)),
-        "links": Reader(feed_link, LINKS, TEXT),
-    }
+def examples(*names: str) -> list[bytes]:
+    return [example(name) for name in names]
+
+
+TABLES = ("flowers.csv", "animals.csv", "films.csv")
+TEXTS = (*TABLES, "names.conll", "words.svm", "tree.csv")
+ROWS = b"a,b,c,d\n1,2,3,4\n5,6,7.5,8\n,2e3,3,4\n"
+BYTES = (m.bytes_changed,)
+MODEL = (m.header_changed, m.tensors_changed, m.bytes_changed)
+
+READERS: dict[str, Callable[[], Reader]] = {
+    "csv": lambda: Reader(feed_data("csv"), examples(*TABLES), TEXT),
+    "conll": lambda: Reader(feed_data("conll"), examples("names.conll"), TEXT),
+    "svmlight": lambda: Reader(feed_data("svmlight"), examples("words.svm"), TEXT),
+    "npz": lambda: Reader(feed_data("npz"), examples("flowers.npz"), ZIP),
+    "parquet": lambda: Reader(feed_data("parquet"), examples("flowers.parquet"), BYTES),
+    "images": lambda: Reader(feed_data("images"), examples("digits.zip"), ZIP),
+    "unknown": lambda: Reader(
+        feed_any, examples(*TEXTS, "digits.zip", "flowers.npz", "flowers.parquet"), (*TEXT, *ZIP)
+    ),
+    "trees": lambda: Reader(feed_tree, examples("tree.csv"), TEXT),
+    "models": lambda: Reader(feed_model, models(), MODEL),
+    "new rows": lambda: Reader(feed_rows(flowers_model()), [ROWS], TEXT),
+    "new images": lambda: Reader(feed_image, [png(8), png(20, 90)], BYTES),
+    "stores": lambda: Reader(
+        feed_store, [store_file()], (m.values_changed, m.values_changed, m.bytes_changed)
+    ),
+    "links": lambda: Reader(feed_link, LINKS, TEXT),
+}
 
 
 # --- feeding -----------------------------------------------------------------------------------------
@@ -191,23 +227,30 @@ def damaged(reader: Reader, name: str, seed: int, number: int) -> bytes:
     return m.mutate(rng.choice(reader.seeds), reader.ways, rng)
 
 
-def feed(name: str, reader: Reader, seed: int, count: int, at: Any, answer: Any) -> None:
-    """Feed a reader in this process, which ends with it; `at` tells the parent how far it came."""
+def feed_all(names: list[str], seed: int, count: int, at: Any, answer: Any) -> None:
+    """Feed the readers one after the other; `at` tells the parent how far it came if this process dies."""
     resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
-    sys.stderr = tempfile.TemporaryFile("w+")  # warnings of the libraries, and where a hang is
-    for sound in reader.seeds:
-        verdict(reader, sound)
+    sys.stderr = open(os.devnull, "w")  # noqa: SIM115  warnings of the libraries
     written = watch_writes()
+    for name in names:
+        answer.send(feed(name, READERS[name](), seed, count, at, written))
+
+
+def feed(name: str, reader: Reader, seed: int, count: int, at: Any, written: list[str]) -> Outcome:
+    for sound in reader.seeds:
+        verdict(reader, sound)  # compiles, and fills caches
+    Path("/proc/self/clear_refs").write_text("5")  # the peak of memory counts from here
+    written.clear()
     outcome = Outcome()
     for number in range(count):
         at.value = number
         data = damaged(reader, name, seed, number)
-        faulthandler.dump_traceback_later(60, exit=True, file=sys.stderr)
+        faulthandler.dump_traceback_later(60, exit=True, file=sys.__stderr__)
         began = time.perf_counter()
         told = verdict(reader, data)
         took = time.perf_counter() - began
         outcome.seconds += took
-        outcome.slowest = max(outcome.slowest, (took, number))
+        outcome.slowest = max(outcome.slowest, took)
         outcome.accepted += told == "accepted"
         outcome.refused += told == "refused"
         if told not in ("accepted", "refused"):
@@ -220,7 +263,7 @@ def feed(name: str, reader: Reader, seed: int, count: int, at: Any, answer: Any)
     outcome.megabytes = peak()
     if outcome.megabytes > MOST_MEGABYTES:
         outcome.failures.append((-1, f"took {outcome.megabytes:.0f} MB"))
-    answer.send(outcome)
+    return outcome
 
 
 def verdict(reader: Reader, data: bytes) -> str:
@@ -238,13 +281,10 @@ def watch_writes() -> list[str]:
     written: list[str] = []
 
     def hook(event: str, args: tuple[Any, ...]) -> None:
-        if (
-            event == "open"
-            and isinstance(args[2], int)
-            and args[2] & WRITES
-            and "__pycache__" not in str(args[0])
-        ):
-            written.append(str(args[0]))
+        if event == "open" and isinstance(args[2], int) and args[2] & WRITES:
+            name = str(args[0])
+            if "__pycache__" not in name and HOME not in name:
+                written.append(name)
 
     sys.addaudithook(hook)
     return written
@@ -256,49 +296,51 @@ def peak() -> float:
     return int(status["VmHWM"].split()[0]) / 1024
 
 
-def fuzz(name: str, reader: Reader, seed: int, count: int) -> Outcome:
-    """Feed a reader in a process of its own, so that even a crash is told."""
-    context = multiprocessing.get_context("fork")
+def main(inputs: int, seed: int, only: str | None) -> int:
+    names = [name for name in READERS if only in (None, name)]
+    if not names:
+        raise SystemExit(f"--reader must be one of {', '.join(READERS)}; got {only!r}.")
+    count = -(-inputs // len(names))
+    context = multiprocessing.get_context("spawn")
     at, (receiver, sender) = context.Value("q", 0, lock=False), context.Pipe(duplex=False)
-    child = context.Process(target=feed, args=(name, reader, seed, count, at, sender))
+    child = context.Process(target=feed_all, args=(names, seed, count, at, sender))
     child.start()
     sender.close()
-    try:
-        outcome = receiver.recv()
-    except EOFError:
-        outcome = Outcome(failures=[(at.value, "the process crashed or hung")])
-    child.join()
-    return outcome
-
-
-def main(inputs: int, seed: int, only: str | None) -> int:
-    chosen = {name: reader for name, reader in readers().items() if only in (None, name)}
-    if not chosen:
-        raise SystemExit(f"--reader must be one of {', '.join(readers())}; got {only!r}.")
-    count, failed, total = -(-inputs // len(chosen)), 0, 0.0
-    print(
-        f"{'reader':12}{'inputs':>9}{'accepted':>10}{'refused':>9}{'per s':>8}{'slowest ms':>12}{'peak MB':>9}"
-    )
-    for name, reader in chosen.items():
-        got = fuzz(name, reader, seed, count)
-        total += got.seconds
-        rate = count / max(got.seconds, 1e-9)
-        print(
-            f"{name:12}{count:9,}{got.accepted:10,}{got.refused:9,}{rate:8,.0f}{1000 * got.slowest[0]:12.0f}"
-            f"{got.megabytes:9.0f}",
-            flush=True,
-        )
-        for told, times in Counter(told for _, told in got.failures).most_common(20):
-            first = next(number for number, text in got.failures if text == told)
-            print(f"    {times} x {told}\n        --reader {name!r} --number {first} --seed {seed}")
+    failed, seconds = 0, 1e-9
+    print(HEAD)
+    for name in names:
+        try:
+            got = receiver.recv()
+        except EOFError:
+            print(f"{name}: crashed or hung at --reader {name!r} --number {at.value} --seed {seed}")
+            return 1
+        report(name, count, seed, got)
         failed += len(got.failures)
-    print(f"{count * len(chosen):,} inputs, {count * len(chosen) / total:,.0f} a second, {failed} failures")
+        seconds += got.seconds
+    child.join()
+    total = count * len(names)
+    print(f"{total:,} inputs, {total / seconds:,.0f} a second, {failed} failures")
     return int(failed > 0)
+
+
+HEAD = f"{'reader':12}{'inputs':>9}{'accepted':>10}{'refused':>9}{'per s':>8}{'slowest ms':>12}{'peak MB':>9}"
+
+
+def report(name: str, count: int, seed: int, got: Outcome) -> None:
+    rate = count / max(got.seconds, 1e-9)
+    print(
+        f"{name:12}{count:9,}{got.accepted:10,}{got.refused:9,}{rate:8,.0f}{1000 * got.slowest:12.0f}"
+        f"{got.megabytes:9.0f}",
+        flush=True,
+    )
+    for told, times in Counter(told for _, told in got.failures).most_common(20):
+        first = next(number for number, text in got.failures if text == told)
+        print(f"    {times} x {told}\n        --reader {name!r} --number {first} --seed {seed}")
 
 
 def repeat(name: str, seed: int, number: int) -> int:
     """Feed one input again and show what happens."""
-    reader = readers()[name]
+    reader = READERS[name]()
     data = damaged(reader, name, seed, number)
     print(repr(data[:2000]))
     try:

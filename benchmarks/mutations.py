@@ -1,4 +1,4 @@
-"""Ways to damage a file: its bytes, its fields, the members of its zip, the JSON of its header."""
+"""Ways to damage a file: bytes, fields, members of a zip, the JSON of a header, values in a database."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import io
 import json
 import random
 import re
+import sqlite3
 import struct
 import warnings
 import zipfile
@@ -20,13 +21,13 @@ Mutation = Callable[[bytes, random.Random], bytes]
 
 EDGES = (0, 1, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 2**31 - 1, 2**31, 2**32 - 1, 2**63 - 1, 2**63, 2**64 - 1)
 FIELDS = (
-    "", " ", "?", "_", "0", "-1", "1", "1.5", "1e400", "-1e308", "1e-320", "nan", "inf", "-inf", "None", "True",
-    "0x10", "1_000", "9" * 40, "1,5", '"', '""', "'", "\\", "\0", "\ufeff", "\u2028", "é", "😀", "a" * 250,
-    "=1+1", "node", "root", "label:", "output", "../x", "#", ":", "1:1", "[]", "{}", "null", "NaN",
+    "", " ", "?", "_", "0", "-1", "1", "1.5", "1e400", "-1e308", "1e-320", "nan", "inf", "-inf", "None",
+    "True", "0x10", "1_000", "9" * 40, "1,5", '"', '""', "'", "\\", "\0", "\ufeff", "\u2028", "é", "😀",
+    "a" * 250, "=1+1", "node", "root", "label:", "output", "../x", "#", ":", "1:1", "[]", "{}", "null", "NaN",
 )  # fmt: skip
 VALUES: tuple[Any, ...] = (
-    None, True, False, 0, 1, -1, 2, 7, 10**9, 2**63, -(2**63), 1.5, 1e308, 1e-308, float("nan"), float("inf"), "",
-    "a", "auto", "é" * 300, [], {}, [[]], [1], {"a": 1}, "0",
+    None, True, False, 0, 1, -1, 2, 7, 10**9, 2**63, -(2**63), 1.5, 1e308, 1e-308, float("nan"), float("inf"),
+    "", "a", "auto", "é" * 300, [], {}, [[]], [1], {"a": 1}, "0",
 )  # fmt: skip
 DTYPES = ("f8", "f4", "f2", "i8", "i4", "i2", "i1", "u1", "u4", "u8", "?")
 
@@ -218,3 +219,29 @@ def tensors_changed(data: bytes, rng: random.Random) -> bytes:
         changed.flat[rng.randrange(tensor.size) if way == 4 else slice(None)] = value
         tensors[name] = changed
     return save(tensors, {"sslsop": json.dumps(header)})
+
+
+# --- databases ---------------------------------------------------------------------------------------
+
+
+def values_changed(data: bytes, rng: random.Random) -> bytes:
+    """A sound SQLite file with a nasty value in one column, or JSON changed somewhere inside."""
+    db = sqlite3.connect(":memory:")
+    try:
+        db.deserialize(data[:18] + b"\1\1" + data[20:])  # out of WAL mode, which needs a file
+        table = rng.choice(
+            [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        )
+        column = rng.choice([row[1] for row in db.execute(f'PRAGMA table_info("{table}")')])
+        (value,) = db.execute(f'SELECT "{column}" FROM "{table}" LIMIT 1').fetchone()
+        try:
+            value = json.dumps(_changed_somewhere(json.loads(value), rng))
+        except (ValueError, TypeError):
+            value = rng.choice(FIELDS)
+        db.execute("PRAGMA ignore_check_constraints = ON")
+        db.execute(f'UPDATE "{table}" SET "{column}" = ?', [value])
+        return db.serialize()
+    except (sqlite3.Error, TypeError, IndexError, ValueError):  # already damaged beyond reading
+        return bytes_changed(data, rng)
+    finally:
+        db.close()

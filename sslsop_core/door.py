@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, column_or_1d, validate_data
 
-from .inputs import Inputs, single_rows, token_rows
+from .inputs import Inputs, Matrix, single_rows, token_rows
 from .sequences import Sequences
 from .spaces import Classes, OutputSpace, is_missing
 
@@ -64,7 +65,21 @@ def check_inputs(estimator: Any, X: Any, space: OutputSpace | None, reset: bool)
                 f"X holds numbers too large to square in {inputs.rows.dtype}; scale the features, "
                 "with StandardScaler for example."
             )
+    if (
+        reset
+        and inputs.square_norms.max() < np.finfo(inputs.rows.dtype).smallest_normal
+        and _any(inputs.rows)
+    ):
+        raise ValueError(
+            f"X holds numbers too small to square in {inputs.rows.dtype}; scale the features, "
+            "with StandardScaler for example."
+        )
     return inputs
+
+
+def _any(rows: Matrix) -> bool:
+    """Whether any number is not zero."""
+    return bool(rows.count_nonzero() if sp.issparse(rows) else rows.any())
 
 
 def _as_list(y: Any, structured: bool) -> Sequence[Any]:

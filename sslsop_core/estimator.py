@@ -87,7 +87,7 @@ def check_count(name: str, value: Any) -> None:
 
 def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
     """Refuse what is not one of the choices."""
-    if value not in choices:
+    if isinstance(value, float) or value not in choices:  # 1.0 equals True, and is none
         listed = ", ".join(f'"{choice}"' if isinstance(choice, str) else str(choice) for choice in choices)
         raise ValueError(f"{name} must be one of {listed}; got {value!r}.")
 

@@ -33,6 +33,7 @@ from sklearn.utils.validation import check_is_fitted
 from .choice import FALLBACK, MOST_TRIED, TRIAL_TURNS, TRIED, choose
 from .door import check_inputs, check_training
 from .engine import Engine, Start, engine_for
+from .estimate import Estimate, estimate
 from .estimator import Iteration, StructuredEstimator, check_choice, check_count, check_number, compact
 from .explain import Explanation, explain_new_point, explain_training_point
 from .features import Features
@@ -223,6 +224,11 @@ class SSLSOP(StructuredEstimator):
         self._start(X, y, neighbors, progress or _silent)
         yield from self._iterate(self.max_iter)
 
+    def estimate(self, X: Any, y: Any = None) -> Estimate:
+        """Time and memory that `fit(X, y)` will take, from a small run that is timed."""
+        self._check_parameters()
+        return estimate(self, X, y)
+
     def neighborhoods(self, X: Any) -> Graph:
         """The neighborhoods that `fit` would find (eq. 1), to be given to it as `neighbors` by many runs."""
         self._check_parameters()
@@ -288,6 +294,7 @@ class SSLSOP(StructuredEstimator):
         kernel = self._make_kernel(inputs.square_norms, graph.bandwidth)
         share = shares(graph.distances, self.weights, graph.bandwidth)
         trainer = self._trainer_at(None, inputs, graph, share, kernel)
+        progress("inner products", 0.0)
         trainer.prepare(partial(progress, "inner products"))
         progress("first outputs", 0.0)
         self.init_ = self._choose_init(trainer) if self.init == "auto" else self.init

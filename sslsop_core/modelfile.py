@@ -37,9 +37,25 @@ NOT_KEPT = ("space", "random_state", "n_jobs", "memory_limit", "engine")
 
 
 def save_model(model: SSLSOP, path: str | Path, features: Features | None = None) -> None:
-    """Write the model; an existing file is replaced only once the new one is complete."""
+    """Write the model; an existing file is replaced only once the new one is complete.
+
+    Raises
+    ------
+    ValueError : if it cannot be written: the folder is read-only, or the disk is full.
+    """
     path = Path(path)
     data = dump_model(model, features)
+    try:
+        _replace(path, data)
+    except OSError as error:
+        raise ValueError(
+            f"path must be a file that can be written; {str(path)!r:.200} cannot ({error.strerror}). "
+            "Choose another folder, or make room."
+        ) from error
+
+
+def _replace(path: Path, data: bytes) -> None:
+    """Write beside the file, make sure that it is on the disk, then take the file's place in one step."""
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:

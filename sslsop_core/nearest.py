@@ -8,7 +8,7 @@ column by column, over the points that have something there; nothing is written 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,15 +18,11 @@ from threadpoolctl import threadpool_limits
 from .parallel import over_chunks
 
 QUERIES, POINTS = 128, 2048  # a block of products stays in the cache
+BLOCK, ROWS = 1024, 256  # points that meet as many others, and how many of them at a time
+GLANCE = 32  # products that are looked at together
 
 
-def exact_nearest(
-    points: np.ndarray,
-    queries: np.ndarray,
-    columns: int,
-    n_jobs: int | None,
-    progress: Callable[[float], None] | None = None,
-):
+def exact_nearest(points: np.ndarray, queries: np.ndarray, columns: int, n_jobs: int | None):
     """Distances and indices of the nearest `columns` points of every query, nearest first."""
     centre = points.mean(axis=0, dtype=np.float64).astype(np.float32)
     points, queries = points - centre, queries - centre
@@ -36,7 +32,7 @@ def exact_nearest(
     with threadpool_limits(1, user_api="blas"):
         over_chunks(
             _search, len(queries), queries, points, halves, distances, indices,
-            n_jobs=n_jobs, work=float(len(queries)) * len(points), progress=progress,
+            n_jobs=n_jobs, work=float(len(queries)) * len(points),
         )  # fmt: skip
     order = np.argsort(distances, axis=1, kind="stable")
     return np.take_along_axis(distances, order, axis=1), np.take_along_axis(indices, order, axis=1)
@@ -44,9 +40,9 @@ def exact_nearest(
 
 @njit(nogil=True, cache=True)
 def _insert(found, who, value, name):
-    """Put a value among the smallest found so far, in order; of equal ones the first found comes first."""
+    """Put a value among the smallest found so far, in order; of equal ones the lowest name comes first."""
     t = len(found) - 1
-    while t > 0 and found[t - 1] > value:
+    while t > 0 and (found[t - 1] > value or (found[t - 1] == value and who[t - 1] > name)):
         found[t] = found[t - 1]
         who[t] = who[t - 1]
         t -= 1
@@ -76,6 +72,87 @@ def _search(lo, hi, queries, points, halves, distances, indices):
                     total += (queries[a + i, e] - points[who[i, t], e]) ** 2
                 distances[a + i, t] = np.sqrt(total)
                 indices[a + i, t] = who[i, t]
+
+
+def exact_nearest_others(
+    points: np.ndarray, columns: int, n_jobs: int | None, progress: Callable[[float], None] | None = None
+):
+    """The nearest `columns` points of every point, itself left out; each product serves both its points."""
+    points = points - points.mean(axis=0, dtype=np.float64).astype(np.float32)
+    n = len(points)
+    halves = np.einsum("ij,ij->i", points, points) / 2
+    found, who = np.full((n, columns), np.inf, dtype=np.float32), np.full((n, columns), n, dtype=np.int64)
+    worst = np.full(n, np.inf, dtype=np.float32)
+    rounds = list(_rounds(-(-n // BLOCK)))
+    with threadpool_limits(1, user_api="blas"):
+        for done, pairs in enumerate(rounds, start=1):
+            work = float(len(pairs)) * BLOCK**2
+            over_chunks(_meet, len(pairs), pairs, points, halves, found, who, worst, n_jobs=n_jobs, work=work)
+            if progress is not None:
+                progress(done / len(rounds))
+    distances = np.empty((n, columns))
+    over_chunks(_measure, n, points, who, distances, n_jobs=n_jobs, work=float(who.size) * points.shape[1])
+    order = np.argsort(distances, axis=1, kind="stable")
+    return np.take_along_axis(distances, order, axis=1), np.take_along_axis(who, order, axis=1)
+
+
+def _rounds(blocks: int) -> Iterator[np.ndarray]:
+    """All pairs of blocks, in rounds in which no block is in two pairs: no two threads write to the same one.
+
+    >>> [pairs.tolist() for pairs in _rounds(3)]
+    [[[0, 0], [1, 1], [2, 2]], [[1, 2]], [[0, 2]], [[0, 1]]]
+    """
+    yield np.repeat(np.arange(blocks), 2).reshape(blocks, 2)
+    seats = blocks + blocks % 2  # a tournament: one sits still, the others move on by one each round
+    for turn in range(seats - 1):
+        moving = (np.arange(seats - 1) + turn) % (seats - 1)
+        left = np.concatenate([[seats - 1], moving[1 : seats // 2]])
+        right = np.concatenate([[moving[0]], moving[: seats // 2 - 1 : -1]]) if seats > 2 else moving[:1]
+        pairs = np.sort(np.stack([left, right], axis=1), axis=1)
+        yield pairs[pairs[:, 1] < blocks]
+
+
+@njit(nogil=True, cache=True)
+def _meet(lo, hi, pairs, points, halves, found, who, worst):
+    """Let all points of two blocks meet, for the pairs lo..hi; of equally near ones the lowest stays."""
+    n, last = len(points), found.shape[1] - 1
+    for s in range(lo, hi):
+        A, B = pairs[s, 0] * BLOCK, pairs[s, 1] * BLOCK
+        B_end = min(B + BLOCK, n)
+        for a in range(A, min(A + BLOCK, n), ROWS):
+            products = np.dot(points[a : min(a + ROWS, A + BLOCK, n)], points[B:B_end].T)
+            for r in range(len(products)):
+                i = a + r
+                for c in range(0, B_end - B, GLANCE):
+                    end = min(c + GLANCE, B_end - B)
+                    near = 0  # counted first, because that loop runs on vectors
+                    for e in range(c, end):
+                        near += (halves[B + e] - products[r, e] <= worst[i]) | (
+                            halves[i] - products[r, e] <= worst[B + e]
+                        )
+                    if near == 0:
+                        continue
+                    for e in range(c, end):
+                        j = B + e
+                        if i == j:
+                            continue
+                        value, back = halves[j] - products[r, e], halves[i] - products[r, e]
+                        if value < worst[i] or (value == worst[i] and j < who[i, last]):
+                            _insert(found[i], who[i], value, j)
+                            worst[i] = found[i, last]
+                        if A != B and (back < worst[j] or (back == worst[j] and i < who[j, last])):
+                            _insert(found[j], who[j], back, i)
+                            worst[j] = found[j, last]
+
+
+@njit(nogil=True, cache=True)
+def _measure(lo, hi, points, who, distances):
+    for i in range(lo, hi):
+        for t in range(who.shape[1]):
+            total = 0.0
+            for e in range(points.shape[1]):
+                total += (points[i, e] - points[who[i, t], e]) ** 2
+            distances[i, t] = np.sqrt(total)
 
 
 def exact_nearest_sparse(

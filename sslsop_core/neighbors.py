@@ -14,7 +14,7 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import normalize
 
 from .inputs import Inputs, Matrix
-from .nearest import exact_nearest, exact_nearest_sparse
+from .nearest import exact_nearest, exact_nearest_others, exact_nearest_sparse
 
 # Exact search is n^2; past this size nearest-neighbor descent is faster and good enough.
 EXACT_UP_TO = 50_000
@@ -133,14 +133,25 @@ class Search:
             )
         return self._index
 
+    def build(self, columns: int) -> Search:
+        """Make ready for queries now, and not with the first of them."""
+        if self.method == "approximate":
+            self._descent(columns + 1).prepare()
+        return self
+
+    @property
+    def _single(self) -> bool:
+        """Whether the points are of the kind that `nearest` is fast for."""
+        points = self.points
+        return not sp.issparse(points) and points.dtype == np.float32 and points.shape[1] >= TREES_BELOW
+
     def _exact(
         self, queries: Any, columns: int, progress: Callable[[float], None] | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
         if sp.issparse(self.points):
             return exact_nearest_sparse(self.points, queries, columns, self._n_jobs, progress)
-        single = self.points.dtype == queries.dtype == np.float32
-        if single and self.points.shape[1] >= TREES_BELOW:
-            return exact_nearest(self.points, queries, columns, self._n_jobs, progress)
+        if self._single and queries.dtype == np.float32:
+            return exact_nearest(self.points, queries, columns, self._n_jobs)
         search = NearestNeighbors(n_neighbors=columns, n_jobs=self._n_jobs)
         return search.fit(self.points).kneighbors(queries)
 
@@ -151,6 +162,9 @@ class Search:
         n = self.points.shape[0]
         if self.method == "approximate":
             indices, distances = self._descent(columns + 1).neighbor_graph
+        elif self._single:
+            distances, indices = exact_nearest_others(self.points, columns, self._n_jobs, progress)
+            return distances, indices.astype(np.int32)
         else:
             distances, indices = self._exact(self.points, min(columns + 1, n), progress)
         return without_self(distances, indices, columns)

@@ -23,7 +23,7 @@ from .chains import path_score, posterior
 from .inputs import Matrix
 from .labelsets import LabelSets
 from .sequences import Sequences
-from .spaces import ListedSpace, OutputSpace
+from .spaces import OutputSpace, TreeLeaves
 
 TAUS = (0.5, 0.1)
 
@@ -88,18 +88,18 @@ def fit_weights(
 
 def _width(space: OutputSpace) -> int:
     """Columns of W: one per class, node, tag or label."""
-    return space.embedding.shape[1] if isinstance(space, ListedSpace) else len(space)
+    return space.embedding.shape[1] if isinstance(space, TreeLeaves) else len(space)
 
 
 def scores(space: OutputSpace, rows: Matrix, weights: Weights) -> np.ndarray:
     """Scores per token: of every output (classes, leaves), tag or label, shape (tokens, q)."""
     V = np.asarray(rows @ weights.W)
-    return V @ space.embedding.T if isinstance(space, ListedSpace) else V
+    return V @ space.embedding.T if isinstance(space, TreeLeaves) else V
 
 
 def smoothed_hinge(space, V, T, starts, codes, costs, tau, margin):
     """sum_i c_i H_i and its gradients with respect to the potentials V and T."""
-    if not isinstance(space, ListedSpace):
+    if not isinstance(space, TreeLeaves):  # each column of V is an output, tag or label itself
         return hinge_of_scores(space, V, T, starts, codes, costs, tau, margin)
     value, dS, dT = hinge_of_scores(space, V @ space.embedding.T, T, starts, codes, costs, tau, margin)
     return value, dS @ space.embedding, dT
@@ -114,7 +114,7 @@ def hinge_of_scores(space, S, T, starts, codes, costs, tau, margin):
         return value, dS, dT
     hinge = _set_hinge if isinstance(space, LabelSets) else _listed_hinge
     value, dS = hinge(space, S, codes, costs, tau, margin)
-    return value, dS, np.zeros_like(T)
+    return value, dS, np.zeros(T.shape)  # unlike zeros_like, no memory is touched: T may be large
 
 
 def _listed_hinge(space, S, codes, costs, tau, margin):

@@ -26,11 +26,9 @@ from .remember import remembering
 from .spaces import ListedSpace, OutputSpace, is_missing
 
 SSLSOP_SPACE: dict[str, list[Any]] = {
-    "k": [8, 15, 30],
-    "C": [0.001, 0.01],
-    "eta": [1.0, 5.0, 20.0],
-    "init": ["spread", "global"],
-    "output_step": ["exact", "paper"],
+    "init": ["spread", "guided", "hybrid"],
+    "k": [8, 20],
+    "kernel": ["linear", "rbf"],
 }
 
 Method = SSLSOP | Baseline

@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from sslsop_core.datasets import Problem
-from sslsop_core.estimate import estimate, free_memory, require_fit
+from sslsop_core.estimate import free_memory, require_fit
 
 from . import state
 from .settings import AS_DATA, MOST_TURNS
@@ -60,7 +60,7 @@ def parameters(problem: Problem) -> None:
         _with(ETA_VALUES, "eta"),
         key=state.key_of("eta"),
         persist_state="session",
-        help="How far each predictor moves in one iteration. Around 5 to 20 suits most data; with the "
+        help="How far each predictor moves in one iteration. From 1 to 20 suits most data; with the "
         "paper's output step a small one lets outputs flip for ever. auto is 1 / (C t).",
     )
     st.slider(
@@ -156,7 +156,10 @@ def _with(values: list[Any], name: str) -> list[Any]:
 def cost(problem: Problem) -> bool:
     """Say what the run will take; False if it cannot fit."""
     now = state.settings()
-    expected = estimate(problem.space, problem.X, now.k)
+    try:
+        expected = now.model(problem.space, problem.metric).estimate(problem.X, state.given())
+    except ValueError:
+        return True  # the run itself says what is wrong
     try:
         require_fit(expected, free_memory())
     except ValueError as error:
@@ -165,7 +168,7 @@ def cost(problem: Problem) -> bool:
     st.caption(
         f":material/schedule: about {_duration(expected.seconds(now.max_iter))} · "
         f":material/memory: {max(expected.memory, 2**20) / 2**20:,.0f} MiB",
-        help="An estimate, good to a factor of about three. The first run after a start also compiles.",
+        help="From a small run, good to a factor of about two. The first run after a start also compiles.",
     )
     return True
 

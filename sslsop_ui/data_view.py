@@ -139,8 +139,8 @@ def _read(file: Any, tree: Any, output: str | None) -> Problem | None:
         except ValueError as error:
             st.error(plain(error), icon=":material/block:")
             return None
-        st.session_state["upload"], st.session_state["upload_mark"] = problem, mark
-        st.session_state["upload_source"] = _source(file.name, tree and tree.name, output)
+        state.keep_upload(problem, _source(file.name, tree and tree.name, output))
+        st.session_state["upload_mark"] = mark
         st.session_state["keep"] = any(y is None for y in problem.y)  # the toggle below
         state.change(data=UPLOAD)
     if state.settings().data != UPLOAD:

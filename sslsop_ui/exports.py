@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from io import BytesIO
 
 import numpy as np
@@ -10,6 +11,7 @@ import pandas as pd
 from PIL import Image, ImageDraw
 
 from sslsop_core.diagnosis import margins
+from sslsop_core.evaluation.tables import to_csv
 
 from .map_source import CSS, HTML, JS
 from .palette import color_of
@@ -34,7 +36,16 @@ def outputs_table(run: Run) -> pd.DataFrame:
 
 
 def outputs_csv(run: Run) -> bytes:
-    return outputs_table(run).to_csv(index=False).encode()
+    return to_csv(outputs_table(run)).encode()
+
+
+def file_name(name: str) -> str:
+    """A name from data as part of a file's name, or of a script: letters, digits, dots and dashes only.
+
+    >>> file_name('../<b>"x"</b>')
+    'b-x-b'
+    """
+    return re.sub(r"[^\w.-]+", "-", name).strip("-.")[:80] or "run"
 
 
 def outputs_parquet(run: Run) -> bytes:
@@ -85,7 +96,8 @@ def script(run: Run) -> str:
         f"    {name}={value!r},\n" for name, value in (parameters | {"max_iter": stops[0]}).items()
     )
     features = ", problem.fitted" if run.problem.features is not None else ""
-    what = f"{run.problem.name}, {n_labeled} of {len(run.problem)} outputs given"
+    name = file_name(run.problem.name)
+    what = f"{name}, {n_labeled} of {len(run.problem)} outputs given"
     return f'''"""{what}: a run of SSLSOP Lab, repeated."""
 
 import csv
@@ -100,7 +112,7 @@ model = SSLSOP(
 model.fit(problem.X, y)
 {_by_hand(run, stops)}
 print(f"{{model.n_iter_}} iterations, objective {{model.history_[-1].objective:.6g}}")
-model.save("{run.problem.name}.sslsop"{features})
+model.save("{name}.sslsop"{features})
 with open("outputs.csv", "w", newline="", encoding="utf-8") as file:
     csv.writer(file).writerows(enumerate(model.outputs_))
 '''

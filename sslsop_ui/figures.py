@@ -1,9 +1,13 @@
-"""Plotly figures as pure functions: data in, figure out. Colours of text and ground are the theme's."""
+"""Plotly figures as pure functions: data in, figure out. Colours of text and ground are the theme's.
+
+Plotly takes text for HTML: names from data are escaped.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -25,7 +29,7 @@ def _plain(figure: go.Figure, height: int, **layout: Any) -> go.Figure:
 def balance(space: OutputSpace, y: Sequence[Any], given: Sequence[Any]) -> go.Figure:
     """How often each class, leaf, tag or label occurs: given, hidden, in one bar."""
     total, shown = _count(space, y), _count(space, given)
-    names = [str(name) for name in space.names]
+    names = [escape(str(name)) for name in space.names]
     hidden = [max(a - b, 0) for a, b in zip(total, shown, strict=True)]
     figure = go.Figure(
         [
@@ -56,7 +60,8 @@ def tree(space: TreeLeaves, y: Sequence[Any]) -> go.Figure:
         go.Sunburst(
             ids=[str(node) for node in space.nodes],
             labels=[
-                str(node).rpartition(".")[2] if node != space.root else str(node) for node in space.nodes
+                escape(str(node).rpartition(".")[2] if node != space.root else str(node))
+                for node in space.nodes
             ],
             parents=[str(space.parents.get(node, "")) for node in space.nodes],
             values=[below[node] for node in space.nodes],
@@ -78,7 +83,7 @@ def scatter(X: np.ndarray, codes: np.ndarray, names: Sequence[str], height: int 
                 x=X[rows, 0],
                 y=X[rows, 1],
                 mode="markers",
-                name=names[code] if code >= 0 else "hidden",
+                name=escape(names[code]) if code >= 0 else "hidden",
                 marker={
                     "color": color_of(code),
                     "size": 6 if code < 0 else 9,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from . import warmup
+from . import diagnostics, trouble, warmup
 from .texts import plain
 
 HERE = Path(__file__).resolve().parent.parent
@@ -28,6 +28,7 @@ PAGES = {
 
 def open_page(title: str, *, sidebar: str = "expanded") -> None:
     """Set up the page; the first call of every page."""
+    trouble.set_up_log()
     st.set_page_config(
         page_title=f"{title} · SSLSOP Lab",
         page_icon=str(ASSETS / "favicon.png"),
@@ -44,6 +45,17 @@ def open_page(title: str, *, sidebar: str = "expanded") -> None:
     _warm_up_once()
     if "run" in st.session_state or "run" in st.query_params:
         _status(title)
+    with st.sidebar, st.popover("Diagnostics", icon=":material/bug_report:", type="tertiary"):
+        st.caption("To copy into a report: no names of files or classes, no data.")
+        st.code(_diagnostics(), language=None, wrap_lines=True)
+
+
+def _diagnostics() -> str:
+    if not any(str(key).startswith("set_") for key in st.session_state):  # nothing is set yet
+        return diagnostics.report({}, {})
+    from . import state  # slow to import: only when there is something to tell
+
+    return diagnostics.report(*state.facts())
 
 
 @st.cache_resource(show_spinner=False)

@@ -134,8 +134,8 @@ def _votes(run: Run, why: Explanation) -> None:
             "around": st.column_config.NumberColumn(help="The point whose neighborhood votes"),
             "lead": st.column_config.NumberColumn(
                 format="%.2f",
-                help=f"Its score of {text_of(space, why.output)} "
-                f"minus that of {text_of(space, why.runner_up)}",
+                help=f"Its score of {plain(text_of(space, why.output))} "
+                f"minus that of {plain(text_of(space, why.runner_up))}",
             ),
         },
     )

@@ -12,6 +12,7 @@ import streamlit as st
 
 from sslsop_core import SSLSOP, LabelSets, Sequences, load_model
 from sslsop_core.datasets import Problem
+from sslsop_core.evaluation.tables import to_csv
 from sslsop_core.features import Features
 from sslsop_core.modelfile import dump_model
 
@@ -48,7 +49,7 @@ def export(run: Run | None) -> None:
 
 
 def _files(run: Run) -> None:
-    name, drawn = run.problem.name, map_of(run, state.maps())
+    name, drawn = exports.file_name(run.problem.name), map_of(run, state.maps())
     st.subheader("Model", anchor=False)
     _download(
         "Model file (.sslsop)", lambda: dump_model(run.model, _features(run)), f"{name}.sslsop", primary=True
@@ -95,7 +96,7 @@ def _repeat(run: Run) -> None:
     script = exports.script(run)
     with st.expander("Python script that repeats this run", icon=":material/code:"):
         st.code(script, language="python")
-    _download("Script", script.encode, f"{run.problem.name}.py")
+    _download("Script", script.encode, f"{exports.file_name(run.problem.name)}.py")
     if run.settings.data == UPLOAD:
         st.caption("A link cannot carry your file; share the script and the file in its place.")
         return
@@ -192,6 +193,7 @@ def _answer(model: SSLSOP, inputs: Callable[[], Any]) -> None:
     try:
         X = inputs()
         outputs = model.predict(X)
+        why = model.explain(X[0] if isinstance(X, list) or not hasattr(X, "tocsr") else X[:1])
     except ValueError as error:
         st.error(plain(error), icon=":material/block:")
         return
@@ -203,13 +205,11 @@ def _answer(model: SSLSOP, inputs: Callable[[], Any]) -> None:
     st.dataframe(table, hide_index=True, width="content")
     st.download_button(
         "Predictions, CSV",
-        table.to_csv(index=False),
+        to_csv(table),
         "predictions.csv",
         on_click="ignore",
         icon=":material/download:",
     )
-    first = X[0] if isinstance(X, list) or not hasattr(X, "tocsr") else X[:1]
-    why = model.explain(first)
     if why.sources:
         told = ", ".join(f"{point} ({share:.0%})" for point, share in why.sources[:5])
         st.caption(f"Input 1 comes from the labelled training points {told}.")

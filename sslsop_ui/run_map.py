@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -128,14 +127,11 @@ def make_geometry(
     return Geometry(found.xy, neighbors, symbols.names, shown, found.flat, images)
 
 
-_maps_of_runs: WeakKeyDictionary[Run, RunMap] = WeakKeyDictionary()
-
-
 def map_of(run: Run, maps: Maps) -> RunMap:
-    """The map of a run, made once."""
-    if run not in _maps_of_runs:
-        _maps_of_runs[run] = RunMap(run, maps)
-    return _maps_of_runs[run]
+    """The map of a run, made once; it goes when the run goes."""
+    if "map" not in run.kept:
+        run.kept["map"] = RunMap(run, maps)
+    return run.kept["map"]
 
 
 def preview_parts(problem: Problem, given: list[Any], maps: Maps, key: Any) -> tuple[Geometry, dict, dict]:

@@ -20,13 +20,14 @@ from sslsop_core import SSLSOP, Iteration
 from sslsop_core.datasets import Problem
 from sslsop_core.diagnosis import point_losses, token_starts
 
+from . import trouble
 from .settings import Settings
 
 log = logging.getLogger(__name__)
 
 ACTIVE = ("queued", "preparing", "running")
 ORPHANED_AFTER = 60.0  # seconds without anybody looking
-FORGOTTEN_AFTER = 7200.0
+FORGOTTEN_AFTER = 1800.0
 MOST_RUNS = 40
 AT_ONCE = 2  # runs that train at the same time; others wait in a queue
 
@@ -78,6 +79,8 @@ class Run:
         self.target = settings.max_iter
         self.busy_seconds = 0.0
         self.seen = time.monotonic()
+        self.left = False  # its visitor has begun another one
+        self.kept: dict[str, Any] = {}  # what watchers made of it, to live as long as it does
         self._slots = slots or threading.Semaphore(AT_ONCE)
         self._halt = threading.Event()
         self._ending = False
@@ -180,6 +183,15 @@ class Run:
     def labeled(self) -> np.ndarray:
         return np.array([output is not None for output in self.given])
 
+    def sizes(self) -> dict[str, Any]:
+        """Numbers and states, for a report that must not name the data."""
+        problem = self.problem
+        return {
+            "kind": problem.kind, "points": len(problem), "features": problem.d,
+            "outputs": len(problem.space), "given": int(self.labeled.sum()), "status": self.status,
+            "iterations": self.n_iter,
+        }  # fmt: skip
+
     @property
     def seconds_left(self) -> float:
         return self.busy_seconds / max(self.n_iter, 1) * max(self.target - self.n_iter, 0)
@@ -202,8 +214,14 @@ class Run:
             self.error = str(error) or "there is not enough memory; lower k or take a sample."
             self.status = "failed"
         except Exception as error:
-            log.exception("a run failed")
-            self.error, self.status = f"the run ended with an unexpected {type(error).__name__}.", "failed"
+            reference = trouble.note(error, "a run")
+            self.error = (
+                f"the run ended with an unexpected {type(error).__name__}, which the log of the server has "
+                f"under the reference {reference}. Training again is safe."
+            )
+            self.status = "failed"
+        finally:
+            log.debug("a run of %d points is %s at iteration %d", len(self.problem), self.status, self.n_iter)
 
     def _wait_for_slot(self) -> bool:
         while not self._slots.acquire(timeout=0.1):
@@ -271,13 +289,16 @@ class Registry:
         return sum(run.status == "queued" for run in list(self._runs.values()))
 
     def reap(self, now: float | None = None) -> None:
-        """Stop runs that nobody has looked at for a minute, forget those of hours ago."""
+        """Stop runs that nobody has looked at for a minute; forget them then, or after half an hour.
+
+        A visitor who comes back by reload or link finds the last run; those before it are gone.
+        """
         now = time.monotonic() if now is None else now
         with self._lock:
             for run in list(self._runs.values()):
                 if run.active and now - run.seen > ORPHANED_AFTER:
                     run.pause()
-                if now - run.seen > FORGOTTEN_AFTER:
+                if now - run.seen > (ORPHANED_AFTER if run.left else FORGOTTEN_AFTER):
                     del self._runs[run.id]
 
     def reap_forever(self, every: float = 10.0) -> None:

@@ -57,7 +57,7 @@ def prepare() -> None:
     st.session_state["run"] = found.id
     apply(found.settings)
     if found.settings.data == UPLOAD:
-        st.session_state["upload"], st.session_state["upload_source"] = found.problem, found.source
+        keep_upload(found.problem, found.source, found.key)
 
 
 def apply(settings: Settings) -> None:
@@ -93,10 +93,19 @@ def problem() -> Problem:
     return load_problem(now.data, now.knobs)
 
 
+def keep_upload(problem: Problem, source: str, key: Any = None) -> None:
+    """A file of one's own as the data of this session.
+
+    The key is an object of its own: the id of a problem may be that of a forgotten one, of somebody else.
+    """
+    st.session_state["upload"], st.session_state["upload_source"] = problem, source
+    st.session_state["upload_key"] = key or object()
+
+
 def problem_key() -> Any:
     """What tells problems apart where maps are kept."""
     now = settings()
-    return id(st.session_state["upload"]) if now.data == UPLOAD else (now.data, now.knobs)
+    return st.session_state["upload_key"] if now.data == UPLOAD else (now.data, now.knobs)
 
 
 def problem_source() -> str:
@@ -122,6 +131,13 @@ def given() -> list[Any]:
     """The outputs that training may see."""
     now, chosen = settings(), problem()
     return list(chosen.y) if now.labeled >= 1 else chosen.hide(labeled=now.labeled, seed=now.data_seed)
+
+
+def facts() -> tuple[dict[str, Any], dict[str, Any]]:
+    """Settings and sizes that say nothing about whose data it is."""
+    found = registry().get(st.session_state.get("run"))
+    sizes: dict[str, Any] = {} if found is None else found.sizes()
+    return asdict(settings()), sizes
 
 
 # --- the run -----------------------------------------------------------------------------------------
@@ -150,4 +166,5 @@ def leave_run() -> None:
     old = registry().get(st.session_state.pop("run", None))
     if old is not None:
         old.stop()
+        old.left = True
     st.session_state.pop("chosen", None)

@@ -11,9 +11,8 @@ import pytest
 import scipy.sparse as sp
 from joblib import parallel_config
 
-from sslsop_core import SSLSOP, Classes, Sequences, TreeLeaves, load_model
+from sslsop_core import SSLSOP, Classes, Sequences, TreeLeaves, baselines, datasets, evaluation, load_model
 from sslsop_core.cluster import current_client
-from sslsop_core.tuning import tune
 from tests.problems import TREE
 
 distributed = pytest.importorskip("distributed", reason="Dask is an extra: requirements-cluster.txt")
@@ -140,18 +139,24 @@ def test_after_a_lost_client_outputs_remain_and_the_cluster_is_clean(cluster):
 
 
 def test_comparisons_run_on_the_cluster_through_joblib(client):
-    X, y = blobs(n=120, labeled=0.3)
-    search_space = {"k": [4, 8], "eta": [1.0, 5.0]}
-    here = tune(SSLSOP(max_iter=3), (X, y), budget=3, search_space=search_space)
+    problem = datasets.load("blobs", n=90)
+    methods = {"SSLSOP": SSLSOP(k=6, max_iter=3), "SVM": baselines.SupervisedSSVM()}
+    here = evaluation.cross_validate(methods, problem, folds=3)
     with parallel_config(backend="dask"):
-        there = tune(SSLSOP(max_iter=3), (X, y), budget=3, search_space=search_space, n_jobs=-1)
-    assert [trial.losses for trial in there.trials] == [trial.losses for trial in here.trials]
+        there = evaluation.cross_validate(methods, problem, folds=3, n_jobs=-1)
+    assert losses(there) == losses(here)
+
+
+def losses(comparison):
+    return sorted((cell.method, cell.fold, cell.new["loss"], cell.error) for cell in comparison.cells)
 
 
 def test_what_a_cluster_cannot_do_is_refused_with_the_way_out(client):
     X, y = blobs(n=30)
     with pytest.raises(ValueError, match="init one of guided"):
         SSLSOP(init="nearest", engine="dask").fit(X, y)
+    with pytest.raises(ValueError, match="hybrid"):
+        SSLSOP(init="hybrid", engine="dask").fit(X, y)
     with pytest.raises(ValueError, match="Classes and TreeLeaves"):
         SSLSOP(Sequences("ab"), engine="dask").fit([np.ones((2, 3))] * 4, [("a", "b"), None, None, None])
     with pytest.raises(ValueError, match="at least one output"):

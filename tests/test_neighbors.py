@@ -40,6 +40,16 @@ def test_single_precision_finds_the_neighbors_of_double_precision(offset):
         assert (np.diff(ours[0], axis=1) >= 0).all()
 
 
+def test_single_precision_finds_the_same_neighbors_for_any_number_of_threads():
+    X = np.random.default_rng(0).integers(0, 3, size=(2500, 16)).astype(np.float32)  # many equal distances
+    X[1::2] = X[::2]  # and duplicates
+    one, two = (Search(X, "euclidean", "exact", n_jobs, 0).among(6) for n_jobs in (1, 2))
+    assert np.array_equal(one[0], two[0])
+    assert np.array_equal(one[1], two[1])
+    assert not (one[1] == np.arange(2500)[:, None]).any()
+    assert all(len(set(row)) == 6 for row in one[1])
+
+
 def test_sparse_search_finds_what_dense_search_finds():
     X = sp.random(1500, 60, density=0.1, format="csr", random_state=0, dtype=np.float32)
     queries = sp.random(40, 60, density=0.1, format="csr", random_state=1, dtype=np.float32)

@@ -4,7 +4,11 @@ import os
 import re
 import subprocess
 import sys
+from importlib.metadata import PackageNotFoundError, metadata
 from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[1]
 
@@ -16,7 +20,8 @@ def test_core_stays_free_of_the_app():
 
 def test_no_code_that_runs_what_somebody_else_wrote():
     forbidden = re.compile(
-        r"unsafe_allow_html|pickle\.loads?\(|joblib\.load\(|allow_pickle\s*=\s*True|\beval\(|\bexec\("
+        r"unsafe_allow_html|import pickle|pickle\.loads?\(|joblib\.load\(|allow_pickle\s*=\s*True|"
+        r"\beval\(|\bexec\(|os\.system\("
     )
     sources = [p for p in ROOT.rglob("*.py") if "tests" not in p.parts and ".venv" not in p.parts]
     assert sources
@@ -38,6 +43,42 @@ def test_the_example_of_the_readme_runs(tmp_path, monkeypatch):
 
 
 def test_every_link_of_the_documents_leads_somewhere():
-    for document in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")):
+    for document in (
+        ROOT / "README.md",
+        ROOT / "CONTRIBUTING.md",
+        ROOT / "SECURITY.md",
+        *(ROOT / "docs").glob("*.md"),
+    ):
         links = re.findall(r"\]\(([^)#:]+)\)", document.read_text(encoding="utf-8"))
         assert [link for link in links if not (document.parent / link).exists()] == []
+
+
+LOCK = ROOT / "requirements-lock.txt"
+PERMISSIVE = re.compile(r"MIT|BSD|Apache|Mozilla|MPL|PSF|Python Software|HPND|ISC|Zlib|CC0", re.IGNORECASE)
+
+
+def locked() -> dict[str, str]:
+    found = re.findall(r"^([\w.-]+)==([^\s;]+)", LOCK.read_text(encoding="utf-8"), re.M)
+    return {canonicalize_name(name): version for name, version in found}
+
+
+def test_the_lock_pins_every_requirement_with_hashes_and_names_no_server():
+    text, pins = LOCK.read_text(encoding="utf-8"), locked()
+    for line in (ROOT / "requirements.txt").read_text(encoding="utf-8").split():
+        wanted = Requirement(line)
+        assert pins[canonicalize_name(wanted.name)] in wanted.specifier, line
+    assert text.count("==") <= text.count("--hash=sha256:")
+    assert "://" not in text
+    assert "index" not in text
+
+
+def test_every_package_that_comes_with_the_app_has_a_permissive_licence():
+    for name in locked():
+        try:
+            facts = metadata(name)
+        except PackageNotFoundError:
+            continue  # for another system, or of another version of the lock
+        classifiers = [line for line in facts.get_all("Classifier", []) if line.startswith("License")]
+        said = " ".join([facts.get("License-Expression") or "", facts.get("License") or "", *classifiers])
+        assert PERMISSIVE.search(said), f"{name}: {said[:200]}"
+        assert "AGPL" not in said, name

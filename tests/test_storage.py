@@ -65,6 +65,6 @@ def test_progress_names_every_phase_and_reaches_its_end():
     assert phases == ["neighbors", "first outputs", "inner products"]
     for phase in ("neighbors", "inner products"):
         shares = [share for name, share in seen if name == phase]
-        assert len(shares) > 10
+        assert len(shares) > 3
         assert shares == sorted(shares)
         assert shares[-1] == 1

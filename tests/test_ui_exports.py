@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import csv
 import io
 import json
@@ -173,3 +174,44 @@ def test_lesson_figures_draw_border_and_regions():
     across, up, nodes = lesson_figures.grid(X)
     lesson_figures.add_regions(figure, across, up, np.zeros(len(nodes), dtype=int))
     assert figure.data[0].type == "heatmap"
+
+
+EVIL = [
+    "=1+1",
+    "@SUM(A1)",
+    "+cmd|' /C calc'!A0",
+    "-2+3",
+    '''x"""); import os; os.abort()  # "''',
+    "plain",
+    "-1",
+]
+
+
+def evil_run() -> Run:
+    """A run on a file whose names are formulas and code."""
+    rows = [["a,b", "class"], *([str(i), EVIL[i % len(EVIL)]] for i in range(35))]
+    buffer = io.StringIO()
+    csv.writer(buffer).writerows(rows)
+    problem = datasets.read(buffer.getvalue().encode(), name='"""\nraise SystemExit(7)  # <script>')
+    run = Run(problem, list(problem.y), Settings(data="upload", max_iter=2, k=3), source="datasets.read('x')")
+    run.go()
+    run.wait(60)
+    return run
+
+
+def test_no_cell_of_an_exported_table_is_a_formula():
+    table = pd.read_csv(io.BytesIO(exports.outputs_csv(evil_run())), dtype=str)
+    shown = set(table["output"])
+    assert {"plain", "-1"} <= shown  # a class that is a number stays one
+    assert all(cell[0] not in "=+@" and (cell[0] != "-" or cell == "-1") for cell in shown)
+    assert {cell.removeprefix("'") for cell in shown} == set(EVIL)
+
+
+def test_names_from_a_file_do_not_become_code_of_the_script():
+    script = exports.script(evil_run())
+    calls = [node.func for node in ast.walk(ast.parse(script)) if isinstance(node, ast.Call)]
+    assert {ast.unparse(call) for call in calls} <= {
+        "datasets.read", "list", "SSLSOP", "model.fit", "print", "model.save", "open", "csv.writer",
+        "enumerate", "csv.writer(file).writerows", "problem.hide",
+    }  # fmt: skip
+    assert not any(isinstance(node, ast.Raise) for node in ast.walk(ast.parse(script)))

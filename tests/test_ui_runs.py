@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 import threading
 import time
+import weakref
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from sslsop_core import SSLSOP, datasets
+from sslsop_ui.maps import Maps
+from sslsop_ui.run_map import map_of
 from sslsop_ui.runs import FORGOTTEN_AFTER, MOST_RUNS, ORPHANED_AFTER, Registry, Run
 from sslsop_ui.settings import Settings
 
@@ -200,6 +204,36 @@ def test_orphans_are_stopped_and_old_runs_forgotten():
     assert run.status == "paused"
     registry.reap(run.seen + FORGOTTEN_AFTER + 1)
     assert registry.get(run.id) is None
+
+
+def test_a_forgotten_run_is_gone_with_its_map():
+    registry, maps = Registry(), Maps()
+    run = registry.create(PROBLEM, GIVEN, SETTINGS)
+    run.go()
+    run.wait(60)
+    map_of(run, maps).geometry()
+    trace = weakref.ref(run)
+    registry.reap(run.seen + FORGOTTEN_AFTER + 1)
+    del run
+    gc.collect()
+    assert trace() is None
+
+
+def test_a_run_that_its_visitor_left_is_kept_for_a_minute():
+    registry = Registry()
+    run = registry.create(PROBLEM, GIVEN, SETTINGS)
+    run.left = True
+    registry.reap(run.seen + ORPHANED_AFTER - 1)
+    assert registry.get(run.id) is run
+    registry.reap(run.seen + ORPHANED_AFTER + 1)
+    assert registry.get(run.id) is None
+
+
+def test_names_of_runs_cannot_be_guessed():
+    names = {Registry().create(PROBLEM, GIVEN, SETTINGS).id for _ in range(50)}
+    assert len(names) == 50
+    assert min(map(len, names)) >= 12  # 72 random bits
+    assert Registry().get(names.pop()) is None
 
 
 def test_only_so_many_runs_are_kept():

@@ -78,6 +78,11 @@ class Baseline(StructuredEstimator):
         self.history_ = []
         self.n_iter_ = 0
         for objective in self._turns():
+            if np.isinf(objective):
+                raise ValueError(
+                    f"The objective of {type(self).__name__} is not finite after {self.n_iter_ + 1} turns; "
+                    "scale the features, with StandardScaler for example."
+                )
             Y, Y_old = self._learned_outputs(), self._Y
             n_changed = int(self.space_.changed(Y, Y_old, self._inputs.starts).sum())
             self._Y = Y
@@ -114,9 +119,18 @@ class Baseline(StructuredEstimator):
     def _potentials(self, inputs: Inputs) -> Potentials:
         """Scores of all outputs of the inputs, and of transitions."""
 
+    def _finite_potentials(self, inputs: Inputs) -> Potentials:
+        S, T = self._potentials(inputs)
+        if not (np.isfinite(S).all() and np.isfinite(T).all()):
+            raise ValueError(
+                f"X holds numbers so large that the scores of {type(self).__name__} overflow; "
+                "scale the features, with StandardScaler for example."
+            )
+        return S, T
+
     def _learned_outputs(self) -> np.ndarray:
         """Codes of all training points: the given ones, else the best that are allowed."""
-        S, T = self._potentials(self._inputs)
+        S, T = self._finite_potentials(self._inputs)
         return allowed_codes(self.space_, S, T, self._inputs.starts, self._given)
 
     @abstractmethod
@@ -134,13 +148,13 @@ class Baseline(StructuredEstimator):
         """Outputs of new points."""
         check_is_fitted(self, "history_")
         new = check_inputs(self, X, self.space_, reset=False)
-        return self._outside(best_codes(self.space_, *self._potentials(new), new.starts), new.starts)
+        return self._outside(best_codes(self.space_, *self._finite_potentials(new), new.starts), new.starts)
 
     @available_if(lambda self: not isinstance(self.space, Sequences))
     def decision_function(self, X: Any) -> np.ndarray:
         """Score of every class, leaf or label, shape (n, q); for two classes the difference, (n,)."""
         check_is_fitted(self, "history_")
-        S, _ = self._potentials(check_inputs(self, X, self.space_, reset=False))
+        S, _ = self._finite_potentials(check_inputs(self, X, self.space_, reset=False))
         return S[:, 1] - S[:, 0] if isinstance(self.space_, Classes) and S.shape[1] == 2 else S
 
     # --- parts -----------------------------------------------------------------------------------------

@@ -125,9 +125,9 @@ class CoSSVM(Baseline):
 
 def check_views(views: Any, d: int) -> list[np.ndarray]:
     """Two or more arrays of columns, or a ValueError."""
-    columns = [np.asarray(view) for view in views]
+    columns = [np.asarray(view) for view in views] if np.iterable(views) else []
     if len(columns) < 2:
-        raise ValueError(f"views must be two arrays of columns; got {len(columns)}.")
+        raise ValueError(f"views must be two arrays of columns; got {views!r:.80}.")
     for view in columns:
         whole = view.ndim == 1 and np.issubdtype(view.dtype, np.integer)
         if not whole or len(view) == 0 or view.min() < 0 or view.max() >= d:

@@ -85,7 +85,10 @@ class Gaussian:
         overall = first.sum(axis=1, keepdims=True) / totals.sum()
         mean = (first + 0.1 * overall) / (totals + 0.1)
         squares = np.maximum(second - 2 * mean * first + totals * mean**2, 0.0)
-        shared = squares.sum(axis=1, keepdims=True) / totals.sum() + 1e-9
+        least = 1e-9 * (
+            second.sum() / second.shape[0] or 1.0
+        )  # in the units of the data, as naive Bayes has it
+        shared = (squares.sum(axis=1, keepdims=True) + least) / totals.sum()
         variance = (squares + smoothing * shared) / (totals + smoothing)
         bias = -0.5 * np.sum(mean**2 / variance + np.log(variance), axis=0)
         return np.vstack([mean / variance, -0.5 / variance]), bias

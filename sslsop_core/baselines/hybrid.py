@@ -107,11 +107,11 @@ class HybridCRF(Baseline):
             check_count(name, getattr(self, name))
         if self.smoothing != "auto":
             check_number("smoothing", self.smoothing, least=0.0, strictly=True, auto=True)
-        if not isinstance(self.exponents, str):
+        if np.iterable(self.exponents) and not isinstance(self.exponents, str):
             for g in self.exponents:
                 check_number("exponents", g, least=0.0)
         elif self.exponents != "auto":
-            raise ValueError(f'exponents must be "auto" or numbers; got {self.exponents!r}.')
+            raise ValueError(f'exponents must be "auto" or a list of numbers; got {self.exponents!r}.')
         check_lambda(self.lam)
 
     def _turns(self) -> Iterator[float]:

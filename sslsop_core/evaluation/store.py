@@ -122,7 +122,7 @@ class Store:
     def __init__(self, folder: str | Path | None = None):
         self.folder = Path(folder) if folder is not None else home()
         self.path = self.folder / "runs.sqlite"
-        self.folder.mkdir(parents=True, exist_ok=True)
+        self._make(self.folder)
         self._prepare()
 
     # --- runs ------------------------------------------------------------------------------------------
@@ -269,7 +269,7 @@ class Store:
     def keep_model(self, run: str, model: SSLSOP, features: Features | None = None) -> None:
         """Write the model of a run; one that was there is replaced once the new one is complete."""
         path = self.model_path(self.run(run).id)
-        path.parent.mkdir(exist_ok=True)
+        self._make(path.parent)
         save_model(model, path, features)
 
     def model(self, run: str) -> SSLSOP:
@@ -335,6 +335,16 @@ class Store:
                 )
         with self._open() as db:
             db.execute("PRAGMA journal_mode = WAL")  # stays with the file: readers and a writer do not wait
+
+    @staticmethod
+    def _make(folder: Path) -> None:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ValueError(
+                f"the folder of runs must be writable; {str(folder)!r} cannot be made ({error.strerror}). "
+                "Name another in the environment variable SSLSOP_HOME."
+            ) from error
 
     def _not_ours(self) -> str:
         return (

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pandas as pd
 
 # A spreadsheet takes a text that begins like this for a formula and runs it.
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
+NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")  # a class may be called -1
 
 
 def to_csv(table: pd.DataFrame, index: bool = False) -> str:
@@ -23,4 +25,5 @@ def to_csv(table: pd.DataFrame, index: bool = False) -> str:
 
 
 def _harmless(value: Any) -> Any:
-    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
+    formula = isinstance(value, str) and value.startswith(FORMULA) and not NUMBER.fullmatch(value)
+    return f"'{value}" if formula else value

@@ -37,24 +37,29 @@ def missing(error: PlaywrightError) -> str | None:
     return HOW if "Executable doesn't exist" in str(error) else None
 
 
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
 @contextmanager
 def server() -> Iterator[str]:
     """The app as the README starts it, on a port of its own; yields its address."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     command = [sys.executable, "-m", "streamlit", "run", "app.py", f"--server.port={port}"]
     environment = os.environ | {"PYTHONUNBUFFERED": "1"}
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, env=environment)
     try:
-        _wait_until_up(f"http://127.0.0.1:{port}/_stcore/health", process)
+        wait_until_up(f"http://127.0.0.1:{port}/_stcore/health", process)
         yield f"http://127.0.0.1:{port}"
     finally:
         process.terminate()
         process.wait(10)
 
 
-def _wait_until_up(address: str, process: subprocess.Popen[bytes]) -> None:
+def wait_until_up(address: str, process: subprocess.Popen[bytes]) -> None:
+    """Return once the server answers; an error if it ends or takes half a minute."""
     for _ in range(150):
         try:
             urlopen(address, timeout=1).close()

@@ -1,0 +1,65 @@
+"""When something fails: the page tells a reference, the log has the rest, the report nothing private."""
+
+import logging
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sslsop_core import datasets
+from sslsop_ui import diagnostics, trouble
+from sslsop_ui.runs import Registry
+from sslsop_ui.settings import Settings
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_a_thread_that_raises_is_told_logged_and_followed_by_a_run_that_works(caplog):
+    problem = datasets.load("moons", n=40)
+    registry, settings = Registry(at_once=1), Settings(data="moons", k=5, max_iter=3)
+    broken = registry.create(problem, problem.hide(0.2), settings)
+    broken._generator = (1 / 0 for _ in range(3))  # a fault in the core that nobody foresaw
+    with caplog.at_level(logging.ERROR):
+        broken.go()
+        broken.wait(30)
+    assert broken.status == "failed"
+    reference = trouble.recent()[0].reference
+    assert reference in broken.error
+    assert reference in caplog.text
+    assert "ZeroDivisionError" in caplog.text
+    assert "Traceback" in caplog.text
+    after = registry.create(problem, problem.hide(0.2), settings)  # the slot is free again
+    after.go()
+    after.wait(60)
+    assert after.status == "finished"
+
+
+def test_the_report_for_a_fault_holds_versions_sizes_and_references_only():
+    secret = f"{Path.home()}/patients of Dr. Smith.csv"
+    reference = ""
+    try:
+        raise RuntimeError(secret)
+    except RuntimeError as error:
+        reference = trouble.note(error, "reading")
+    told = diagnostics.report({"k": 8}, {"points": 40})
+    assert f"{reference} RuntimeError at elsewhere" in told
+    assert "k = 8" in told
+    assert "points = 40" in told
+    assert "numpy 2" in told
+    assert "Smith" not in told
+    assert str(Path.home()) not in told
+
+
+@pytest.mark.parametrize(("debug", "heard"), [("1", True), ("", False)])
+def test_debugging_shows_what_the_modules_do(debug, heard):
+    code = (
+        "from sslsop_ui import trouble; trouble.set_up_log(); trouble.set_up_log();"
+        "import logging; logging.getLogger('sslsop_ui.runs').debug('a run begins')"
+    )
+    environment = os.environ | {"SSLSOP_DEBUG": debug}
+    found = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
+    )
+    assert found.stderr.count("a run begins") == int(heard)
