@@ -11,7 +11,7 @@ SMALL = "data=blobs&labeled=0.3&k=6&max_iter=8&knobs=%7B%22n%22%3A%20120%7D"
 
 def in_this_process(visitor: Visitor) -> None:
     """Choose one cell at a time: processes take seconds to start."""
-    visitor.page.get_by_label("Cells at once").click()
+    visitor.page.get_by_role("combobox", name="Cells at once").click()
     visitor.page.get_by_role("option", name="1", exact=True).click()
     expect(visitor.page.get_by_text("in this process")).to_be_visible()
 
