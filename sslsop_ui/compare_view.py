@@ -116,8 +116,8 @@ def draw(study: Study) -> None:
         _one_share(plan, cells, measure, on)
     _methods_and_parameters(plan, cells)
     st.download_button(
-        "All cells, CSV", to_csv(Comparison(cells).frame()), "comparison.csv", "text/csv", on_click="ignore",
-        icon=":material/download:",
+        "All cells, CSV", lambda: to_csv(Comparison(cells).frame()), "comparison.csv", "text/csv",
+        on_click="ignore", icon=":material/download:",
     )  # fmt: skip
 
 

@@ -101,7 +101,7 @@ def draw(study: Study) -> None:
         st.caption(f":material/block: {int((errors != '').sum())} points of the grid were refused:")
         st.text(errors[errors != ""].iloc[0])
     st.download_button(
-        "All cells, CSV", to_csv(sweep.frame()), "sweep.csv", "text/csv", on_click="ignore",
+        "All cells, CSV", lambda: to_csv(sweep.frame()), "sweep.csv", "text/csv", on_click="ignore",
         icon=":material/download:",
     )  # fmt: skip
 

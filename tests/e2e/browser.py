@@ -57,7 +57,11 @@ def server() -> Iterator[str]:
             yield f"http://127.0.0.1:{port}"
         finally:
             process.terminate()
-            process.wait(30)
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:  # it is still compiling
+                process.kill()
+                process.wait(10)
 
 
 def wait_until_up(address: str, process: subprocess.Popen[bytes]) -> None:
