@@ -1,6 +1,7 @@
 """Algorithms 1 and 2 as a user meets them: results, invariants, corners, scikit-learn."""
 
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -124,6 +125,24 @@ def explicit_weights(model):
         parts = [w.ravel()] + ([engine.T[i].ravel()] if space.kind == "sequences" else [])
         W.append(np.concatenate(parts))
     return np.array(W)
+
+
+def test_sparse_rows_out_of_order_and_read_only_are_welcome_and_stay_as_they_are():
+    rng = np.random.default_rng(0)
+    X = sp.random_array((40, 9), density=0.5, rng=rng, format="csr")
+    y = [*"abab", *[None] * 36]
+    expected = SSLSOP(k=4, init="guided").fit(X, y).predict(X)
+    shuffled = X.copy()
+    for a, b in pairwise(shuffled.indptr):
+        order = rng.permutation(b - a)
+        shuffled.indices[a:b], shuffled.data[a:b] = shuffled.indices[a:b][order], shuffled.data[a:b][order]
+    shuffled.has_sorted_indices = False
+    before = shuffled.indices.copy()
+    for part in (shuffled.data, shuffled.indices, shuffled.indptr):
+        part.setflags(write=False)
+    model = SSLSOP(k=4, init="guided").fit(shuffled, y)
+    assert list(model.predict(shuffled)) == list(expected)
+    assert np.array_equal(shuffled.indices, before)
 
 
 @pytest.mark.parametrize("kind", KINDS)
