@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
@@ -45,6 +46,11 @@ class StructuredEstimator(ClassifierMixin, BaseEstimator):
         """Outputs as the user writes them: an array for classes and leaves, else a list."""
         outputs = self.space_.decode(codes, starts)
         return as_array(outputs) if isinstance(self.space_, ListedSpace) else outputs
+
+    @property
+    def summary(self) -> str:
+        """What the method minimises, which choices are ours, when it wins or loses: for the app."""
+        return inspect.cleandoc(type(self).__doc__ or "").partition("\nParameters\n")[0].strip()
 
     @property
     def classes_(self) -> np.ndarray:

@@ -166,12 +166,12 @@ def cost(problem: Problem) -> bool:
         st.error(str(error), icon=":material/memory:")
         return False
     st.caption(
-        f":material/schedule: about {_duration(expected.seconds(now.max_iter))} · "
+        f":material/schedule: about {duration(expected.seconds(now.max_iter))} · "
         f":material/memory: {max(expected.memory, 2**20) / 2**20:,.0f} MiB",
         help="From a small run, good to a factor of about two. The first run after a start also compiles.",
     )
     return True
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
     return "a second" if seconds < 1.5 else f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"

@@ -6,7 +6,7 @@ Plotly takes text for HTML: names from data are escaped.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
@@ -19,10 +19,12 @@ from sslsop_core.splits import symbols_of
 
 from .palette import COLORS, GREY, color_of
 
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash")  # lines are told apart without colour too
 MARGIN = {"l": 8, "r": 8, "t": 8, "b": 8}
 
 
-def _plain(figure: go.Figure, height: int, **layout: Any) -> go.Figure:
+def styled(figure: go.Figure, height: int, **layout: Any) -> go.Figure:
+    """The size and the margins of all figures."""
     return figure.update_layout(height=height, margin=MARGIN, **layout)
 
 
@@ -39,7 +41,7 @@ def balance(space: OutputSpace, y: Sequence[Any], given: Sequence[Any]) -> go.Fi
     )
     figure.update_layout(barmode="stack", legend={"orientation": "h", "y": 1.12, "x": 0}, bargap=0.25)
     figure.update_xaxes(type="category", tickangle=0 if len(names) <= 12 else -40)
-    return _plain(figure, 260, hovermode="x unified")
+    return styled(figure, 260, hovermode="x unified")
 
 
 def _count(space: OutputSpace, outputs: Sequence[Any]) -> list[int]:
@@ -70,7 +72,7 @@ def tree(space: TreeLeaves, y: Sequence[Any]) -> go.Figure:
             leaf={"opacity": 0.95},
         )
     )
-    return _plain(figure, 340)
+    return styled(figure, 340)
 
 
 def scatter(X: np.ndarray, codes: np.ndarray, names: Sequence[str], height: int = 360) -> go.Figure:
@@ -91,7 +93,7 @@ def scatter(X: np.ndarray, codes: np.ndarray, names: Sequence[str], height: int 
                 },
             )
     figure.update_yaxes(scaleanchor="x", scaleratio=1)
-    return _plain(figure, height, legend={"orientation": "h", "y": -0.08})
+    return styled(figure, height, legend={"orientation": "h", "y": -0.08})
 
 
 def run_history(turns: Sequence[Any]) -> go.Figure:
@@ -109,4 +111,20 @@ def run_history(turns: Sequence[Any]) -> go.Figure:
         figure.add_scatter(x=t, y=losses, name="loss on hidden outputs", line=line, row=2, col=1)
         figure.update_yaxes(title="hidden loss", nticks=4, rangemode="tozero", row=2, col=1)
     figure.update_xaxes(title="iteration", row=1 + known, col=1)
-    return _plain(figure, 320, showlegend=False)
+    return styled(figure, 320, showlegend=False)
+
+
+def histories(lines: Mapping[str, Sequence[float]], title: str) -> go.Figure:
+    """One quantity over the iterations of several runs."""
+    figure = go.Figure()
+    for number, (name, values) in enumerate(lines.items()):
+        figure.add_scatter(
+            x=list(range(1, len(values) + 1)),
+            y=values,
+            name=escape(name),
+            mode="lines",
+            line={"color": color_of(number), "dash": DASHES[number % len(DASHES)]},
+        )
+    figure.update_xaxes(title="iteration")
+    figure.update_yaxes(title=title, rangemode="tozero")
+    return styled(figure, 240, showlegend=len(lines) > 1, legend={"orientation": "h", "y": -0.3})

@@ -7,7 +7,6 @@ from pathlib import Path
 import streamlit as st
 
 from . import diagnostics, trouble, warmup
-from .texts import plain
 
 HERE = Path(__file__).resolve().parent.parent
 ASSETS = HERE / "assets"
@@ -21,6 +20,7 @@ PAGES = {
     "Study": (
         ("pages/compare.py", "Compare", ":material/bar_chart:"),
         ("pages/sensitivity.py", "Sensitivity", ":material/tune:"),
+        ("pages/runs.py", "Runs", ":material/history:"),
         ("pages/learn.py", "Learn", ":material/school:"),
     ),
 }
@@ -43,7 +43,9 @@ def open_page(title: str, *, sidebar: str = "expanded") -> None:
                 if (HERE / path).exists():
                     st.page_link(path, label=label, icon=icon, width="stretch")
     _warm_up_once()
-    if "run" in st.session_state or "run" in st.query_params:
+    if any(
+        str(key) == "run" or str(key).startswith("study ") for key in (*st.session_state, *st.query_params)
+    ):
         _status(title)
     told = "To copy into a report: no names of files or classes, no data."
     with st.sidebar, st.popover("Diagnostics", icon=":material/bug_report:", type="tertiary", help=told):
@@ -64,15 +66,13 @@ def _warm_up_once() -> None:
 
 
 def _status(page: str) -> None:
-    """How the run goes, on the pages that do not show it; looking keeps it from being given up."""
-    from . import state  # slow to import: only when there is a run
+    """How the run and studies go, on pages that do not show them; looking keeps them from being given up."""
+    from . import state  # slow to import: only when there is something to tell
 
     def show() -> None:
-        run = state.run()
-        if run is not None and run.active and page != "Train":
-            told = f"Training {plain(run.problem.name)}: {run.n_iter} / {run.target}"
-            st.progress(min(1.0, run.n_iter / max(run.target, 1)), told)
+        for shown_on, told, share in state.in_progress():
+            if page != shown_on:
+                st.progress(share, told)
 
     with st.sidebar:
-        run = state.run()
-        st.fragment(show, run_every=1.0 if run is not None and run.active else None)()
+        st.fragment(show, run_every=1.0 if list(state.in_progress()) else None)()

@@ -16,7 +16,7 @@ from sslsop_core.evaluation.tables import to_csv
 from sslsop_core.features import Features
 from sslsop_core.modelfile import dump_model
 
-from . import exports, figures, new_rows, state
+from . import exports, figures, history, new_rows, state
 from .previews import kind_of_input
 from .run_map import map_of
 from .runs import Run
@@ -25,6 +25,7 @@ from .symbols import text_of
 from .texts import plain
 
 FORM_COLUMNS = 100
+THIS, KEPT, FILE = "This run", "A kept model", "A model file"
 RAW = {"standardise": "table", "tokens": "sentences"}  # features whose raw inputs can be asked for
 
 
@@ -52,9 +53,22 @@ def _files(run: Run) -> None:
     name, drawn = exports.file_name(run.problem.name), map_of(run, state.maps())
     st.subheader("Model", anchor=False)
     _download(
-        "Model file (.sslsop)", lambda: dump_model(run.model, _features(run)), f"{name}.sslsop", primary=True
+        "Model file (.sslsop)",
+        lambda: dump_model(run.model, history.features_of(run.problem)),
+        f"{name}.sslsop",
+        primary=True,
     )
     st.caption("Safetensors: it cannot run code. `load_model` reads it, and so does the Predict tab.")
+    if run.record:
+        kept = state.store().model_path(run.record).exists()
+        st.button(
+            "Kept in Runs" if kept else "Keep in Runs",
+            icon=":material/check:" if kept else ":material/save:",
+            disabled=kept,
+            on_click=history.keep_model,
+            args=(run,),
+            help="Keeps the model with the run in the store on this machine, to be used again later.",
+        )
     st.subheader("Outputs", anchor=False)
     with st.container(horizontal=True):
         _download("CSV", lambda: exports.outputs_csv(run), f"{name}-outputs.csv")
@@ -108,18 +122,16 @@ def _repeat(run: Run) -> None:
 # --- predict -----------------------------------------------------------------------------------------
 
 
-def _features(run: Run) -> Features | None:
-    return None if run.problem.features is None else run.problem.fitted
-
-
 def predict(run: Run | None) -> None:
     ready = run is not None and bool(run.turns) and not run.active
-    options = ["This run", "A model file"] if ready else ["A model file"]
-    where = st.segmented_control("Model", options, default=options[0], required=True, key="model from")
-    if where == "This run" and run is not None:
-        _ask(run.model, _features(run), kind_of_input(run.problem), run.problem)
+    kept = st.session_state.get("kept model")
+    options = [THIS] * ready + [KEPT] * (kept is not None) + [FILE]
+    default = KEPT if kept is not None else options[0]
+    where = st.segmented_control("Model", options, default=default, required=True, key="model from")
+    if where == THIS and run is not None:
+        _ask(run.model, history.features_of(run.problem), kind_of_input(run.problem), run.problem)
         return
-    model = _loaded()
+    model = _kept(*kept) if where == KEPT and kept is not None else _loaded()
     if model is not None:
         st.success(
             f"{plain(repr(model.space_))}, {model.n_iter_} iterations on "
@@ -128,6 +140,19 @@ def predict(run: Run | None) -> None:
         )
         kind = RAW.get(model.features_.tag, "rows") if model.features_ is not None else "rows"
         _ask(model, model.features_, kind, None)
+
+
+def _kept(record: str, name: str) -> SSLSOP | None:
+    """The model that was chosen on the Runs page."""
+    st.caption(f"Of the run {plain(name)}.")
+    if st.session_state.get("model_mark") != record:
+        try:
+            st.session_state["loaded"] = state.store().model(record)
+        except ValueError as error:
+            st.error(plain(error), icon=":material/block:")
+            return None
+        st.session_state["model_mark"] = record
+    return st.session_state["loaded"]
 
 
 def _loaded() -> SSLSOP | None:

@@ -70,6 +70,15 @@ def from_query(query: Mapping[str, str], names: frozenset[str]) -> Settings:
     return settings
 
 
+def from_saved(saved: Mapping[str, Any], names: frozenset[str]) -> Settings:
+    """Settings that were kept as JSON, by the same checks; the data may be an upload."""
+    texts = {name: str(value) for name, value in saved.items()}
+    knobs = saved.get("knobs")
+    if isinstance(knobs, list | tuple) and all(isinstance(pair, list | tuple) for pair in knobs):
+        texts["knobs"] = json.dumps({str(pair[0]): pair[-1] for pair in knobs if pair})
+    return from_query(texts, names | {UPLOAD})
+
+
 def _parsed(name: str, default: Any, text: str, names: frozenset[str]) -> Any:
     choices = {"data": names, "metric": {AS_DATA, *CHOICES["metric"]}} | {
         key: values for key, values in CHOICES.items() if key != "metric"

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, fields
+import logging
+import secrets
+from collections.abc import Iterator
+from dataclasses import asdict, fields, replace
 from typing import Any
+from urllib.parse import urlsplit
 
 import streamlit as st
 
 from sslsop_core import datasets
 from sslsop_core.datasets import Problem
+from sslsop_core.evaluation import Store
 
+from .background import Registry
+from .keeping import keeper
 from .maps import Maps
-from .runs import Registry, Run
+from .runs import Run
 from .settings import UPLOAD, Settings, from_query
+from .studies import Study
 from .texts import plain
 
+log = logging.getLogger(__name__)
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
 NAMES = frozenset(record.name for record in datasets.available())
 
 
@@ -22,10 +33,22 @@ NAMES = frozenset(record.name for record in datasets.available())
 
 
 @st.cache_resource(show_spinner=False)
-def registry() -> Registry:
-    found = Registry()
+def registry() -> Registry[Run]:
+    found: Registry[Run] = Registry()
     found.reap_forever()
     return found
+
+
+@st.cache_resource(show_spinner=False)
+def studies() -> Registry[Study]:
+    found: Registry[Study] = Registry(at_once=1)
+    found.reap_forever()
+    return found
+
+
+@st.cache_resource(show_spinner=False)
+def store() -> Store:
+    return Store()
 
 
 @st.cache_resource(show_spinner=False)
@@ -51,13 +74,22 @@ def prepare() -> None:
     if key_of("data") in st.session_state:
         return
     found = registry().get(st.query_params.get("run"))
-    if found is None:
+    study = studies().get(st.query_params.get("study"))
+    if found is not None:
+        st.session_state["run"] = found.id
+        _take_over(found.settings, found.problem, found.source, found.key)
+    elif study is not None:
+        _take_over(study.plan.app, study.problem, study.source, study.key)
+    else:
         apply(from_query(st.query_params, NAMES))
-        return
-    st.session_state["run"] = found.id
-    apply(found.settings)
-    if found.settings.data == UPLOAD:
-        keep_upload(found.problem, found.source, found.key)
+
+
+def _take_over(settings: Settings, problem: Problem | None, source: str, key: Any) -> None:
+    if settings.data == UPLOAD and problem is None:  # a kept study of a file that is not here
+        settings = replace(settings, data=Settings.data, knobs=())
+    apply(settings)
+    if problem is not None and settings.data == UPLOAD:
+        keep_upload(problem, source, key)
 
 
 def apply(settings: Settings) -> None:
@@ -154,12 +186,38 @@ def run() -> Run | None:
     return found
 
 
+def in_progress() -> Iterator[tuple[str, str, float]]:
+    """What works for this visitor: the page that shows it, words, and the share that is done."""
+    found = run()
+    if found is not None and found.active:
+        told = f"Training {plain(found.problem.name)}: {found.n_iter} / {found.target}"
+        yield "Train", told, min(1.0, found.n_iter / max(found.target, 1))
+    for key in [key for key in st.session_state if str(key).startswith("study ")]:
+        study = studies().get(st.session_state[key])
+        if study is not None and study.active:
+            page = "Compare" if study.plan.kind == "compare" else "Sensitivity"
+            told = f"{page}, {plain(study.data)}: {len(study.cells)} / {study.total}"
+            yield page, told, min(1.0, len(study.cells) / max(study.total, 1))
+
+
 def start_run(turns: int | None = None) -> None:
     """Train with the present settings, to the end or so many turns; a run before it is stopped."""
     leave_run()
-    begun = registry().create(problem(), given(), settings(), problem_key(), problem_source())
+    slots = registry().slots
+    begun = registry().add(
+        Run(problem(), given(), settings(), slots, problem_key(), problem_source(), _keeper())
+    )
     st.session_state["run"] = begun.id
     begun.go(turns)
+
+
+def _keeper() -> Any:
+    """What enters runs into the store; None if there is none: training does not need it."""
+    try:
+        return keeper(store(), owner())
+    except (ValueError, OSError):
+        log.exception("the store of runs cannot be opened")
+        return None
 
 
 def leave_run() -> None:
@@ -168,3 +226,15 @@ def leave_run() -> None:
         old.stop()
         old.left = True
     st.session_state.pop("chosen", None)
+
+
+def owner() -> str:
+    """Whose runs this visitor's are: "" on one's own machine; where others come too, a random name."""
+    host = urlsplit(st.context.url or "").hostname
+    if st.get_option("server.address") in LOOPBACK and host in (None, *LOOPBACK):
+        return ""
+    if "owner" not in st.session_state:
+        told = st.query_params.get("visitor", "")
+        st.session_state["owner"] = told if len(told) >= 16 else secrets.token_urlsafe(12)
+    st.query_params["visitor"] = st.session_state["owner"]  # a reload, or a bookmark, finds them again
+    return st.session_state["owner"]

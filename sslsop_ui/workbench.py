@@ -33,14 +33,13 @@ STATES = {
 }
 
 
-def data_card(problem: Problem) -> None:
-    """What is being trained on, with the way to change it."""
+def data_card(problem: Problem, labels: bool = True) -> None:
+    """What is being trained on, with the way to change it; `labels` says how many outputs are given."""
     with st.container(border=True, gap="small"):
-        n_given = sum(output is not None for output in state.given())
+        n_given = sum(output is not None for output in state.given()) if labels else 0
+        told = f" · {n_given:,} labelled" if labels else ""
         st.markdown(f"**{plain(problem.name)}**")
-        st.caption(
-            f"{len(problem):,} points · {n_given:,} labelled · {len(problem.space)} {UNITS[problem.kind]}"
-        )
+        st.caption(f"{len(problem):,} points{told} · {len(problem.space)} {UNITS[problem.kind]}")
         st.page_link("pages/data.py", label="Change the data", icon=":material/edit:")
 
 

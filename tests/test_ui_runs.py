@@ -14,9 +14,10 @@ import numpy as np
 import pytest
 
 from sslsop_core import SSLSOP, datasets
+from sslsop_ui.background import FORGOTTEN_AFTER, MOST_JOBS, Registry
 from sslsop_ui.maps import Maps
 from sslsop_ui.run_map import map_of
-from sslsop_ui.runs import FORGOTTEN_AFTER, MOST_RUNS, ORPHANED_AFTER, Registry, Run
+from sslsop_ui.runs import Run
 from sslsop_ui.settings import Settings
 
 SETTINGS = Settings(data="blobs", k=6, max_iter=12)
@@ -26,6 +27,10 @@ GIVEN = PROBLEM.hide(labeled=0.1)
 
 def make(**changes) -> Run:
     return Run(PROBLEM, GIVEN, replace(SETTINGS, **changes))
+
+
+def enter(registry: Registry[Run]) -> Run:
+    return registry.add(Run(PROBLEM, GIVEN, SETTINGS, registry.slots))
 
 
 def trained(**changes) -> Run:
@@ -165,7 +170,7 @@ def test_labels_wait_for_a_pause():
 
 def test_the_registry_finds_runs_by_unguessable_names_only():
     registry = Registry()
-    run = registry.create(PROBLEM, GIVEN, SETTINGS)
+    run = enter(registry)
     assert registry.get(run.id) is run
     assert registry.get(None) is registry.get("guess") is None
     assert len(run.id) >= 12
@@ -173,7 +178,7 @@ def test_the_registry_finds_runs_by_unguessable_names_only():
 
 def test_runs_wait_for_a_free_slot_and_can_leave_the_queue():
     registry = Registry(at_once=1)
-    first, second = (registry.create(PROBLEM, GIVEN, SETTINGS) for _ in range(2))
+    first, second = (enter(registry) for _ in range(2))
     slow = Slow(first)
     first.go()
     until(lambda: first.status == "preparing")
@@ -191,14 +196,14 @@ def test_runs_wait_for_a_free_slot_and_can_leave_the_queue():
 
 def test_orphans_are_stopped_and_old_runs_forgotten():
     registry = Registry()
-    run = registry.create(PROBLEM, GIVEN, SETTINGS)
+    run = enter(registry)
     slow = Slow(run)
     run.go()
     slow.gate.release(1)
     until(lambda: run.n_iter == 1)
-    registry.reap(run.seen + ORPHANED_AFTER - 1)
+    registry.reap(run.seen + Run.patience - 1)
     assert not run._halt.is_set()
-    registry.reap(run.seen + ORPHANED_AFTER + 1)
+    registry.reap(run.seen + Run.patience + 1)
     slow.gate.release(100)
     run.wait(10)
     assert run.status == "paused"
@@ -208,7 +213,7 @@ def test_orphans_are_stopped_and_old_runs_forgotten():
 
 def test_a_forgotten_run_is_gone_with_its_map():
     registry, maps = Registry(), Maps()
-    run = registry.create(PROBLEM, GIVEN, SETTINGS)
+    run = enter(registry)
     run.go()
     run.wait(60)
     map_of(run, maps).geometry()
@@ -221,16 +226,16 @@ def test_a_forgotten_run_is_gone_with_its_map():
 
 def test_a_run_that_its_visitor_left_is_kept_for_a_minute():
     registry = Registry()
-    run = registry.create(PROBLEM, GIVEN, SETTINGS)
+    run = enter(registry)
     run.left = True
-    registry.reap(run.seen + ORPHANED_AFTER - 1)
+    registry.reap(run.seen + Run.patience - 1)
     assert registry.get(run.id) is run
-    registry.reap(run.seen + ORPHANED_AFTER + 1)
+    registry.reap(run.seen + Run.patience + 1)
     assert registry.get(run.id) is None
 
 
 def test_names_of_runs_cannot_be_guessed():
-    names = {Registry().create(PROBLEM, GIVEN, SETTINGS).id for _ in range(50)}
+    names = {enter(Registry()).id for _ in range(50)}
     assert len(names) == 50
     assert min(map(len, names)) >= 12  # 72 random bits
     assert Registry().get(names.pop()) is None
@@ -238,7 +243,7 @@ def test_names_of_runs_cannot_be_guessed():
 
 def test_only_so_many_runs_are_kept():
     registry = Registry()
-    first = registry.create(PROBLEM, GIVEN, SETTINGS)
-    for _ in range(MOST_RUNS):
-        registry.create(PROBLEM, GIVEN, SETTINGS)
+    first = enter(registry)
+    for _ in range(MOST_JOBS):
+        enter(registry)
     assert registry.get(first.id) is None

@@ -6,7 +6,6 @@ scores (q, q). Prediction, outputs and decisions follow from them in one place, 
 
 from __future__ import annotations
 
-import inspect
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -57,11 +56,6 @@ class Baseline(StructuredEstimator):
     _inputs: Inputs
     _given: np.ndarray
     _Y: np.ndarray
-
-    @property
-    def summary(self) -> str:
-        """What the method minimises, which choices are ours, when it wins or loses: for the app."""
-        return inspect.cleandoc(type(self).__doc__ or "").partition("\nParameters\n")[0].strip()
 
     # --- training ------------------------------------------------------------------------------------
 

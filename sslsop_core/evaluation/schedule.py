@@ -7,6 +7,7 @@ method is told to use one thread.
 
 from __future__ import annotations
 
+import multiprocessing
 import time
 import warnings
 from collections.abc import Iterator, Sequence
@@ -16,6 +17,7 @@ from functools import lru_cache
 from typing import Any, NoReturn
 
 from joblib import Parallel, delayed, effective_n_jobs
+from joblib.externals.loky.backend.process import LokyProcess
 
 from ..datasets import Problem
 from ..learner import SSLSOP
@@ -178,6 +180,16 @@ class _Desk:
         began = time.perf_counter()
         graph = None if self.searcher is None else self.searcher.neighborhoods(X)
         return _Split(X, X_new, graph, time.perf_counter() - began)
+
+
+def end_workers() -> None:
+    """End the worker processes of joblib, and with them all comparisons of this process, at once.
+
+    For another thread than the one that waits for the next cell: that one gets an exception.
+    """
+    for child in multiprocessing.active_children():
+        if isinstance(child, LokyProcess):
+            child.terminate()
 
 
 def _work(number: int, *args: Any, **options: Any) -> tuple[int, list[Outcome]]:

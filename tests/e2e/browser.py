@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from urllib.request import urlopen
 
 from playwright.sync_api import Browser, ConsoleMessage, Page, Playwright, expect
@@ -48,14 +49,19 @@ def server() -> Iterator[str]:
     """The app as the README starts it, on a port of its own; yields its address."""
     port = free_port()
     command = [sys.executable, "-m", "streamlit", "run", "app.py", f"--server.port={port}"]
-    environment = os.environ | {"PYTHONUNBUFFERED": "1"}
-    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, env=environment)
-    try:
-        wait_until_up(f"http://127.0.0.1:{port}/_stcore/health", process)
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        process.terminate()
-        process.wait(10)
+    with TemporaryDirectory(prefix="sslsop") as home:
+        environment = os.environ | {"PYTHONUNBUFFERED": "1", "SSLSOP_HOME": home}
+        process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, env=environment)
+        try:
+            wait_until_up(f"http://127.0.0.1:{port}/_stcore/health", process)
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.terminate()
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:  # it is still compiling
+                process.kill()
+                process.wait(10)
 
 
 def wait_until_up(address: str, process: subprocess.Popen[bytes]) -> None:

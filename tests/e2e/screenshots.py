@@ -40,6 +40,13 @@ def shoot(browser: Browser, address: str, folder: Path, scheme: str, size: str) 
     keep("train_point")
     visitor.go_to("Predict & export")
     keep("export")
+    for page in ("compare", "sensitivity"):
+        visitor.open(f"{page}?data=digits&labeled=0.05&max_iter=20")
+        visitor.press("Start")
+        visitor.page.get_by_text("Finished ·").first.wait_for(timeout=180_000)
+        keep(page)
+    visitor.open("runs")
+    keep("runs")
     for step in (2, 5, 6, 7, 8):
         visitor.open(f"learn?step={step}")
         keep(f"learn_{step}")
