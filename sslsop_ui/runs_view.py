@@ -109,7 +109,7 @@ def _one(record: Record) -> None:
         st.markdown(f"**{plain(record.name)}** · {KINDS[record.kind]} on {plain(record.data)}")
         with st.container(horizontal=True, vertical_alignment="bottom"):
             if st.button(
-                "Open", type="primary", icon=":material/open_in_new:", help=_what_opening_does(record)
+                "Open again", type="primary", icon=":material/open_in_new:", help=_what_opening_does(record)
             ):
                 _open(record)
             _model_buttons(record)

@@ -55,7 +55,7 @@ def test_a_training_is_opened_while_the_server_has_it():
     app = trained()
     before = run_of(app)
     other = listed(open_page(), 0)
-    button(other, "Open").click().run()
+    button(other, "Open again").click().run()
     assert run_of(sound(other)) is before
 
 
@@ -64,7 +64,7 @@ def test_a_training_that_was_forgotten_is_trained_again_to_the_same_end():
     outputs = run_of(app).outputs
     state.registry()._jobs.clear()
     other = listed(open_page(), 0)
-    button(other, "Open").click().run()
+    button(other, "Open again").click().run()
     run = run_of(sound(other))
     run.wait(30)
     assert run.outputs == outputs
@@ -113,7 +113,7 @@ def test_a_comparison_is_opened_with_its_cells_and_its_choices():
     cells = study_of(app).cells
     state.studies()._jobs.clear()
     other = listed(open_page(), 0)
-    button(other, "Open").click().run()
+    button(other, "Open again").click().run()
     opened = study_of(sound(other))
     assert sorted(opened.cells, key=repr) == sorted(cells, key=repr)
     assert other.multiselect[0].value == ["LabelSpreading"]
@@ -125,7 +125,7 @@ def test_an_entry_of_a_script_says_that_it_cannot_be_shown():
 
     state.store().start("compare", datasets.load("moons", n=20), {"folds": 2})
     app = listed(open_page(), 0)
-    button(app, "Open").click().run()
+    button(app, "Open again").click().run()
     assert "was not made by the app" in told(sound(app).error[0])
 
 

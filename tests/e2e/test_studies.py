@@ -31,7 +31,7 @@ def test_a_comparison_fills_in_is_cancelled_resumed_and_opened_again(visitor):
     box = table.bounding_box()
     assert box is not None
     visitor.page.mouse.click(box["x"] + 16, box["y"] + 52)  # tick the first row
-    visitor.press("Open")
+    visitor.press("Open again")
     expect(visitor.page.get_by_role("heading", name="Compare")).to_be_visible()
     finish(visitor)
 
