@@ -181,7 +181,7 @@ def _grown(model: SSLSOP, data: Sample, phases: dict[str, float], first: float) 
     else:
         first *= _shared_work(data.labeled) / _shared_work(data.few_labeled)
     if model.init == "auto":
-        first += turn * FOLDS * len(TRIED) * min(model.max_iter, TRIAL_TURNS)
+        first += turn * FOLDS * len(TRIED) * TRIAL_TURNS
     return Estimate(
         search=_search_seconds(model, data, phases["neighbors"], threads),
         first=first,
