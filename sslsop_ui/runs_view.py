@@ -197,7 +197,7 @@ def facts(record: Record) -> dict[str, Any]:
         settings.pop(private, None)
     row: dict[str, Any] = {"name": record.name, "kind": KINDS[record.kind], "data": record.data}
     row |= {"status": record.status, "begun": record.created, "seconds": round(record.seconds, 2)}
-    settings |= {f"values of {name}": values for name, values in settings.pop("grid", [])}
+    settings |= {f"values of {name}": values for name, values in dict(settings.pop("grid", {})).items()}
     row |= record.losses | settings | {f"SSLSOP {name}": value for name, value in app.items()}
     row |= {"fingerprint": record.fingerprint} | {f"version {k}": v for k, v in record.versions.items()}
     return row
