@@ -60,7 +60,8 @@ def watch(model: SSLSOP, X, y) -> dict[str, float]:
     ends = [time.perf_counter() for _ in model.iter_fit(X, y, progress=note)]
     turn = float(np.median(np.diff(ends)))
     edges = [*begins.values(), ends[0] - turn]
-    seconds = dict(zip(("search", "first", "gram"), np.diff(edges).tolist(), strict=True))
+    names = {"neighbors": "search", "inner products": "gram", "first outputs": "first"}
+    seconds = {names[phase]: took for phase, took in zip(begins, np.diff(edges).tolist(), strict=True)}
     return seconds | {"turn": turn, "fit": ends[-1] - edges[0], "turns": len(ends)}
 
 

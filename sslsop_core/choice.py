@@ -29,7 +29,10 @@ def choose(
     starts: np.ndarray,
     seed: int,
 ) -> str | None:
-    """The start with the lowest loss on given outputs that it was not told; the earlier of two level ones.
+    """The first start that does as well as the best on given outputs that it was not told.
+
+    As well means: its mean loss is higher by at most one standard error of the difference. So a start
+    that knows more must show that it is better, which few given outputs hardly can.
 
     Parameters
     ----------
@@ -43,16 +46,19 @@ def choose(
     labeled = np.flatnonzero(space.complete(given, starts))
     if len(labeled) < 2 * FOLDS:
         return None
-    total, judged = np.zeros(len(names)), 0
+    losses: list[list[np.ndarray]] = [[] for _ in names]
+    judged = 0
     for _, part in KFold(FOLDS, shuffle=True, random_state=seed).split(labeled):
         held = labeled[part]
         hidden = given.copy()
         hidden[tokens_of(starts, held)[0] if isinstance(space, Sequences) else held] = -1
         true, begins = space.take(given, held, starts), tokens_of(starts, held)[1]
-        for column, name in enumerate(names):
-            found = space.take(trial(name, hidden), held, starts)
-            total[column] += space.losses(true, found, begins).sum()
+        for column, name in zip(losses, names, strict=True):
+            column.append(space.losses(true, space.take(trial(name, hidden), held, starts), begins))
         judged += len(held)
         if judged >= ENOUGH:
             break
-    return names[int(np.argmin(total))]
+    table = np.array([np.concatenate(column) for column in losses])
+    behind = table - table[np.argmin(table.mean(axis=1))]
+    error = behind.std(axis=1, ddof=1) / np.sqrt(judged)
+    return names[int(np.argmax(behind.mean(axis=1) <= error))]

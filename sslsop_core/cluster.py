@@ -182,7 +182,8 @@ def _find_neighbors(model: SSLSOP, parts: Parts, neighbors: Any) -> tuple[list[A
         return [parts.submit(_pair, *pair) for pair in pairs], graph.bandwidth
     others, wide = columns_needed(parts.n, model.k, model.include_self)
     searches = [
-        parts.submit(_index, rows, model.metric, model.search, parts.n, model._seed) for rows in parts.rows
+        parts.submit(_index, rows, model.metric, model.search, parts.n, model._seed, wide)
+        for rows in parts.rows
     ]
     found = []
     for a, rows in enumerate(parts.rows):
@@ -205,10 +206,10 @@ def _pair(*pair: np.ndarray) -> tuple[np.ndarray, ...]:
     return pair
 
 
-def _index(rows: Inputs, metric: str, method: str, n: int, seed: int) -> Search:
+def _index(rows: Inputs, metric: str, method: str, n: int, seed: int, wide: int) -> Search:
     """A search among the points of one part; rows of zeros may be in any of them."""
     method = suitable_method(method, n, rows.d, sp.issparse(rows.rows))
-    return Search(rows.rows, metric, method, 1, seed, metric == "cosine")
+    return Search(rows.rows, metric, method, 1, seed, metric == "cosine").build(wide)
 
 
 def _nearest(search: Search, queries: Inputs, wide: int, first: int) -> tuple[np.ndarray, np.ndarray]:

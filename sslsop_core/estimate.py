@@ -181,7 +181,7 @@ def _grown(model: SSLSOP, data: Sample, phases: dict[str, float], first: float) 
     else:
         first *= _shared_work(data.labeled) / _shared_work(data.few_labeled)
     if model.init == "auto":
-        first += turn * FOLDS * len(TRIED) * min(model.max_iter, TRIAL_TURNS)
+        first += turn * FOLDS * len(TRIED) * TRIAL_TURNS
     return Estimate(
         search=_search_seconds(model, data, phases["neighbors"], threads),
         first=first,
@@ -231,7 +231,9 @@ def _memory(model: SSLSOP, data: Sample) -> int:
     """Bytes of the arrays that are alive together: scores, coefficients, blocks, graph, voters."""
     q, number, n = len(data.space), data.inputs.rows.dtype.itemsize, data.n
     pairs = data.tokens * data.k
-    kept = number * (2 * pairs * q + n * data.block) + pairs * (8 + 4) + n * data.k * (4 + 8 + number)
+    blocks = number * (2 * pairs * q + n * data.block)
+    kept = blocks if model.memory_limit is None else min(blocks, model.memory_limit)
+    kept += pairs * (8 + 4) + n * data.k * (4 + 8 + number)
     kept += n * q * q * number if isinstance(data.space, Sequences) else 0
     kept += data.tokens * q * (8 + number) if model.init not in ("spread", "nearest", "random") else 0
     if suitable_method(model.search, n, data.inputs.d, data.sparse) == "approximate":
@@ -252,5 +254,5 @@ def require_fit(cost: Estimate, free: int | None) -> None:
     if free is not None and cost.memory > 0.8 * free:
         raise ValueError(
             f"this run needs about {cost.memory / 2**30:.1f} GiB and {free / 2**30:.1f} GiB are free. "
-            "Lower k (memory grows with its square), take a sample of the data, or set memory_limit."
+            "Lower k (memory grows with its square), or take a sample of the data."
         )

@@ -84,9 +84,11 @@ def single_rows(rows: Matrix) -> Inputs:
     """Inputs of one token each, from a validated matrix."""
     if sp.issparse(rows):
         rows = rows.tocsr()
-        rows.sort_indices()
+        if not rows.has_sorted_indices:
+            rows = rows.sorted_indices()  # a copy: the caller's may be read-only, and is not ours to change
         if rows.indices.dtype != np.int32:
-            rows.indices, rows.indptr = rows.indices.astype(np.int32), rows.indptr.astype(np.int32)
+            indices, indptr = rows.indices.astype(np.int32), rows.indptr.astype(np.int32)
+            rows = sp.csr_matrix((rows.data, indices, indptr), shape=rows.shape)
     else:
         rows = np.ascontiguousarray(rows)
     return Inputs(rows, np.arange(rows.shape[0] + 1, dtype=np.int64))

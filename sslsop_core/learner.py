@@ -87,9 +87,9 @@ class SSLSOP(StructuredEstimator):
         SVM on the labelled points; "hybrid": the same with a `baselines.HybridCRF` for w_0, which learns
         from the unlabelled points too, and with a pull towards it; "global": w_i starts at the SVM, and
         outputs as it predicts; "nearest": outputs of the nearest labelled points, w_i = 0; "random": any
-        outputs, w_i = 0; "auto": the one of the first three with the lowest loss in trial runs that hide
-        a third of the given outputs in turn, or "guided" if those are fewer than 6 or the points more
-        than 10,000.
+        outputs, w_i = 0; "auto": the first of these first three that does as well as the best of them
+        in trial runs which hide a third of the given outputs in turn, or "guided" if those are fewer
+        than 6 or the points more than 10,000.
     views : for "hybrid", arrays of columns with a generative model each; None is one for all.
     weights : "uniform", or "heat": a neighbor at distance d counts exp(-d^2/h), with h the median squared
         distance to the 10th neighbor.
@@ -190,8 +190,13 @@ class SSLSOP(StructuredEstimator):
 
     @classmethod
     def paper(cls, space: OutputSpace | None = None, **parameters: Any) -> SSLSOP:
-        """The paper's algorithm to the letter: eq. 16, uniform weights, plain inner products."""
-        letter: dict[str, Any] = {"output_step": "paper", "weights": "uniform", "scale": 1.0}
+        """The paper's algorithm to the letter: eq. 16, uniform weights, plain inner products, w_i = 0."""
+        letter: dict[str, Any] = {
+            "output_step": "paper",
+            "weights": "uniform",
+            "scale": 1.0,
+            "init": "spread",
+        }
         letter |= {"kernel": "linear", "intercept": False, "own_predictor": False}
         return cls(space, **(letter | parameters))
 

@@ -133,6 +133,12 @@ class Search:
             )
         return self._index
 
+    def build(self, columns: int) -> Search:
+        """Make ready for queries now, and not with the first of them."""
+        if self.method == "approximate":
+            self._descent(columns + 1).prepare()
+        return self
+
     @property
     def _single(self) -> bool:
         """Whether the points are of the kind that `nearest` is fast for."""

@@ -76,6 +76,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     benchmarks = _benchmarks(options)
     problems, skipped = _load(benchmarks)
     methods = {name: METHODS[name] for name in options.methods or METHODS}
+    if options.tune and "SSLSOP" in methods:
+        # Tuning searches the start itself: trials of all starts inside every trial would cost twice.
+        methods["SSLSOP"] = SSLSOP(init="hybrid")
     grids: dict[str, list[float]] = QUICK_GRIDS if options.quick else GRIDS
     if "SSLSOP" not in methods or options.no_sweeps:
         grids = {}
@@ -119,7 +122,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--folds", type=int, help="default 10")
     parser.add_argument("--labeled", type=float, default=0.3, metavar="SHARE", help="default 0.3")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--tune", type=int, metavar="BUDGET", help="settings per method, default 6; 0: none")
+    parser.add_argument("--tune", type=int, metavar="BUDGET", help="settings per method, default 3; 0: none")
     parser.add_argument("--jobs", type=int, default=cpu_count(), help="cells at once")
     parser.add_argument("--methods", nargs="+", metavar="METHOD", choices=METHODS, help=", ".join(METHODS))
     parser.add_argument("--problems", nargs="+", metavar="NAME", help="other data than the benchmarks")
@@ -133,7 +136,7 @@ def _benchmarks(options: argparse.Namespace) -> list[Benchmark]:
     if options.folds is None:
         options.folds = 3 if options.quick else 10
     if options.tune is None:
-        options.tune = 0 if options.quick else 6
+        options.tune = 0 if options.quick else 3
     known = {benchmark.name: benchmark for benchmark in (*BENCHMARKS, *QUICK)}
     if options.problems:
         return [known.get(name, Benchmark(name, "")) for name in options.problems]

@@ -47,8 +47,8 @@ def open_page(title: str, *, sidebar: str = "expanded") -> None:
         str(key) == "run" or str(key).startswith("study ") for key in (*st.session_state, *st.query_params)
     ):
         _status(title)
-    with st.sidebar, st.popover("Diagnostics", icon=":material/bug_report:", type="tertiary"):
-        st.caption("To copy into a report: no names of files or classes, no data.")
+    told = "To copy into a report: no names of files or classes, no data."
+    with st.sidebar, st.popover("Diagnostics", icon=":material/bug_report:", type="tertiary", help=told):
         st.code(_diagnostics(), language=None, wrap_lines=True)
 
 

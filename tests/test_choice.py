@@ -21,10 +21,23 @@ def test_the_start_with_the_lowest_loss_on_hidden_outputs_is_chosen():
         return found
 
     starts = np.arange(26)
-    assert choose(TRIED, trial, space, given, starts, seed=0) == "guided"  # the earlier of two level ones
+    assert choose(TRIED, trial, space, given, starts, seed=0) == "guided"  # the first of two level ones
     hidden_in_turn = sum((codes < 0) & (given >= 0) for codes in seen)
     assert (hidden_in_turn[:20] == len(TRIED)).all()  # each given output once per start
     assert all((codes[given < 0] == -1).all() for codes in seen)
+
+
+@pytest.mark.parametrize(("wrong", "chosen"), [(1, "spread"), (8, "hybrid")])
+def test_a_start_that_knows_more_must_show_it(wrong, chosen):
+    space, given = Classes("ab"), np.array([0, 1] * 12, dtype=np.int32)
+
+    def trial(name, codes):
+        found = given.copy()
+        if name != "hybrid":
+            found[:wrong] ^= codes[:wrong] < 0
+        return found
+
+    assert choose(TRIED, trial, space, given, np.arange(25), seed=0) == chosen
 
 
 def test_too_few_given_outputs_leave_nothing_to_choose_by():

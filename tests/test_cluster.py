@@ -66,7 +66,7 @@ def test_trees_sparse_rows_and_partly_given_outputs_run_too(client):
     space = TreeLeaves(TREE)
     y = [space.names[i] if i < 5 else None for i in rng.integers(0, 30, 300)]
     y[7] = "animal"
-    options = {"k": 6, "metric": "cosine", "kernel": "rbf", "anchor": True, "max_iter": 4}
+    options = {"k": 6, "metric": "cosine", "kernel": "rbf", "anchor": True, "init": "guided", "max_iter": 4}
     here = SSLSOP(space, **options).fit(X, y)
     there = SSLSOP(space, engine="dask", **options).fit(X, y)
     assert_same_run(here, there)
@@ -74,7 +74,7 @@ def test_trees_sparse_rows_and_partly_given_outputs_run_too(client):
 
 def test_a_dask_array_is_read_by_the_workers(client):
     X, y = blobs(n=200)
-    options = {"k": 6, "max_iter": 3}
+    options = {"k": 6, "max_iter": 3, "init": "guided"}
     here = SSLSOP(**options).fit(X, y)
     there = SSLSOP(engine="dask", **options).fit(da.from_array(X, chunks=(70, 3)), y)
     assert_same_run(here, there)
@@ -83,8 +83,8 @@ def test_a_dask_array_is_read_by_the_workers(client):
 
 def test_a_fitted_model_comes_home_to_be_saved_explained_and_resumed(client, tmp_path):
     X, y = blobs(n=150)
-    here = SSLSOP(k=6, max_iter=6, tol=0).fit(X, y)
-    there = SSLSOP(k=6, max_iter=3, tol=0, engine="dask").fit(X, y)
+    here = SSLSOP(k=6, init="guided", max_iter=6, tol=0).fit(X, y)
+    there = SSLSOP(k=6, init="guided", max_iter=3, tol=0, engine="dask").fit(X, y)
     there.save(tmp_path / "model.sslsop")
     assert load_model(tmp_path / "model.sslsop").predict(X[:5]).tolist() == there.predict(X[:5]).tolist()
     assert there.explain(3).output == there.outputs_[3]
@@ -93,7 +93,10 @@ def test_a_fitted_model_comes_home_to_be_saved_explained_and_resumed(client, tmp
 
 def test_outputs_given_between_turns_on_the_cluster_count(client):
     X, y = blobs(n=150)
-    models = [SSLSOP(k=6, max_iter=2, tol=0, engine=engine).fit(X, y) for engine in ("threads", "dask")]
+    models = [
+        SSLSOP(k=6, init="guided", max_iter=2, tol=0, engine=engine).fit(X, y)
+        for engine in ("threads", "dask")
+    ]
     for model in models:
         model.relabel({0: 3, 1: 3}).resume(2)
     assert_same_run(*models)
@@ -102,8 +105,8 @@ def test_outputs_given_between_turns_on_the_cluster_count(client):
 
 def test_a_killed_worker_changes_nothing_and_is_reported(cluster, client, caplog):
     X, y = blobs(n=600)
-    here = SSLSOP(k=8, max_iter=8, tol=0).fit(X, y)
-    there = SSLSOP(k=8, max_iter=8, tol=0, engine="dask")
+    here = SSLSOP(k=8, init="guided", max_iter=8, tol=0).fit(X, y)
+    there = SSLSOP(k=8, init="guided", max_iter=8, tol=0, engine="dask")
     with caplog.at_level(logging.WARNING, logger="sslsop_core.cluster"):
         for turn in there.iter_fit(X, y):
             if turn.t == 4:
@@ -118,7 +121,7 @@ def test_memory_on_the_workers_does_not_grow_with_the_turns(client):
         return len(dask_worker.data)
 
     X, y = blobs()
-    model = SSLSOP(k=8, max_iter=12, tol=0, engine="dask")
+    model = SSLSOP(k=8, init="guided", max_iter=12, tol=0, engine="dask")
     keys = {turn.t: sum(client.run(stored).values()) for turn in model.iter_fit(X, y)}
     assert max(keys[t] for t in range(8, 13)) <= max(keys[t] for t in range(2, 5)) + 4
 
@@ -126,7 +129,7 @@ def test_memory_on_the_workers_does_not_grow_with_the_turns(client):
 def test_after_a_lost_client_outputs_remain_and_the_cluster_is_clean(cluster):
     X, y = blobs(n=150)
     first = distributed.Client(cluster)
-    model = SSLSOP(k=6, max_iter=6, tol=0, engine="dask")
+    model = SSLSOP(k=6, init="guided", max_iter=6, tol=0, engine="dask")
     turns = model.iter_fit(X, y)
     third = [next(turns) for _ in range(3)][-1]
     first.close()
@@ -135,12 +138,12 @@ def test_after_a_lost_client_outputs_remain_and_the_cluster_is_clean(cluster):
     assert np.array_equal(model.outputs_, model.space_.decode(third.outputs))
     with distributed.Client(cluster) as second:
         assert second.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks)) == 0
-        assert_same_run(SSLSOP(k=6, max_iter=6, tol=0).fit(X, y), model.fit(X, y))
+        assert_same_run(SSLSOP(k=6, init="guided", max_iter=6, tol=0).fit(X, y), model.fit(X, y))
 
 
 def test_comparisons_run_on_the_cluster_through_joblib(client):
     problem = datasets.load("blobs", n=90)
-    methods = {"SSLSOP": SSLSOP(k=6, max_iter=3), "SVM": baselines.SupervisedSSVM()}
+    methods = {"SSLSOP": SSLSOP(k=6, init="guided", max_iter=3), "SVM": baselines.SupervisedSSVM()}
     here = evaluation.cross_validate(methods, problem, folds=3)
     with parallel_config(backend="dask"):
         there = evaluation.cross_validate(methods, problem, folds=3, n_jobs=-1)
@@ -153,7 +156,7 @@ def losses(comparison):
 
 def test_what_a_cluster_cannot_do_is_refused_with_the_way_out(client):
     X, y = blobs(n=30)
-    with pytest.raises(ValueError, match="init one of guided"):
+    with pytest.raises(ValueError, match="init one of auto"):
         SSLSOP(init="nearest", engine="dask").fit(X, y)
     with pytest.raises(ValueError, match="hybrid"):
         SSLSOP(init="hybrid", engine="dask").fit(X, y)

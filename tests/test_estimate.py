@@ -30,6 +30,12 @@ def test_memory_is_within_a_factor_of_two_of_what_a_fit_takes(init, k):
     assert 0.5 < model.estimate(X, y).memory / peak < 2
 
 
+def test_what_lies_on_disk_takes_no_memory():
+    X, space = np.random.default_rng(0).normal(size=(1000, 5)), Classes("ab")
+    free, limited = (SSLSOP(space, k=50, memory_limit=m).estimate(X).memory for m in (None, 1e6))
+    assert limited < 0.3 * free
+
+
 def test_sequences_cost_more_than_points():
     points = SSLSOP(Classes("abc"), k=5).estimate(np.ones((50, 4)))
     sentences = SSLSOP(Sequences("abc"), k=5).estimate([np.ones((9, 4))] * 50)

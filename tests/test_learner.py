@@ -1,6 +1,7 @@
 """Algorithms 1 and 2 as a user meets them: results, invariants, corners, scikit-learn."""
 
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -126,15 +127,34 @@ def explicit_weights(model):
     return np.array(W)
 
 
+def test_sparse_rows_out_of_order_and_read_only_are_welcome_and_stay_as_they_are():
+    rng = np.random.default_rng(0)
+    X = sp.random_array((40, 9), density=0.5, rng=rng, format="csr")
+    y = [*"abab", *[None] * 36]
+    expected = SSLSOP(k=4, init="guided").fit(X, y).predict(X)
+    shuffled = X.copy()
+    for a, b in pairwise(shuffled.indptr):
+        order = rng.permutation(b - a)
+        shuffled.indices[a:b], shuffled.data[a:b] = shuffled.indices[a:b][order], shuffled.data[a:b][order]
+    shuffled.has_sorted_indices = False
+    before = shuffled.indices.copy()
+    for part in (shuffled.data, shuffled.indices, shuffled.indptr):
+        part.setflags(write=False)
+    model = SSLSOP(k=4, init="guided").fit(shuffled, y)
+    assert list(model.predict(shuffled)) == list(expected)
+    assert np.array_equal(shuffled.indices, before)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_sparse_inputs_give_the_same_result_as_dense_ones(kind):
+    # By features alone: a generative model takes sparse numbers for counts.
     rng = np.random.default_rng(2)
     twin = make(kind, rng, n=20)
     y = hidden(twin, rng)
     sparse = [sp.csr_matrix(x) for x in twin.X] if "sequences" in kind else sp.csr_matrix(twin.X)
     table = np.array([rng.permutation(20)[:5] for _ in range(20)])
-    dense_model = SSLSOP(twin.space, max_iter=5).fit(twin.X, y, neighbors=table)
-    sparse_model = SSLSOP(twin.space, max_iter=5).fit(sparse, y, neighbors=table)
+    dense_model = SSLSOP(twin.space, max_iter=5, init="guided").fit(twin.X, y, neighbors=table)
+    sparse_model = SSLSOP(twin.space, max_iter=5, init="guided").fit(sparse, y, neighbors=table)
     assert list(dense_model.outputs_) == list(sparse_model.outputs_)
     assert list(dense_model.predict(twin.X, neighbors=table)) == list(
         sparse_model.predict(sparse, neighbors=table)

@@ -10,7 +10,8 @@ import pytest
 
 from sslsop_core import datasets
 from sslsop_ui import diagnostics, trouble
-from sslsop_ui.runs import Registry
+from sslsop_ui.background import Registry
+from sslsop_ui.runs import Run
 from sslsop_ui.settings import Settings
 
 ROOT = Path(__file__).parents[1]
@@ -18,8 +19,9 @@ ROOT = Path(__file__).parents[1]
 
 def test_a_thread_that_raises_is_told_logged_and_followed_by_a_run_that_works(caplog):
     problem = datasets.load("moons", n=40)
-    registry, settings = Registry(at_once=1), Settings(data="moons", k=5, max_iter=3)
-    broken = registry.create(problem, problem.hide(0.2), settings)
+    registry: Registry[Run] = Registry(at_once=1)
+    settings = Settings(data="moons", k=5, max_iter=3)
+    broken = Run(problem, problem.hide(0.2), settings, registry.slots)
     broken._generator = (1 / 0 for _ in range(3))  # a fault in the core that nobody foresaw
     with caplog.at_level(logging.ERROR):
         broken.go()
@@ -30,7 +32,7 @@ def test_a_thread_that_raises_is_told_logged_and_followed_by_a_run_that_works(ca
     assert reference in caplog.text
     assert "ZeroDivisionError" in caplog.text
     assert "Traceback" in caplog.text
-    after = registry.create(problem, problem.hide(0.2), settings)  # the slot is free again
+    after = Run(problem, problem.hide(0.2), settings, registry.slots)  # the slot is free again
     after.go()
     after.wait(60)
     assert after.status == "finished"

@@ -150,5 +150,4 @@ def take(rows: Any, index: Sequence[int] | np.ndarray) -> Any:
 
 def _widen(x: sparse.csr_matrix, columns: np.ndarray, d: int) -> sparse.csr_matrix:
     wide = sparse.csr_matrix((x.data, columns[x.indices], x.indptr), shape=(x.shape[0], d))
-    wide.sort_indices()
-    return wide
+    return wide.sorted_indices()

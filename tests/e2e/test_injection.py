@@ -70,6 +70,11 @@ def test_names_from_a_file_are_shown_as_text_on_every_page(evil):
     evil.go_to("Predict & export")
     expect(evil.page.get_by_text("Python script that repeats this run")).to_be_visible()
     require_text_only(evil)
+    evil.press("Diagnostics")
+    body = evil.page.locator("[data-testid=stPopoverBody]")
+    expect(body).to_contain_text("data = upload")
+    expect(body).to_contain_text("points = 40")
+    assert not {"img", "evil", "bold"} & set(re.findall(r"\w+", body.inner_text()))
 
 
 def test_files_that_are_taken_away_hold_names_as_text(evil, newcomer, tmp_path):
@@ -106,16 +111,3 @@ def test_a_message_that_quotes_a_file_quotes_it_as_text(visitor):
     visitor.page.locator("input[type=file]").first.set_input_files(file)
     expect(visitor.page.get_by_text("is not a finite number")).to_be_visible()
     require_text_only(visitor)
-
-
-def test_diagnostics_name_no_file_and_no_class(evil):
-    evil.press("Train on this")
-    evil.press("Train")
-    evil.wait_for_end()
-    evil.press("Diagnostics")
-    body = evil.page.locator("[data-testid=stPopoverBody]")
-    expect(body).to_contain_text("data = upload")
-    told = body.inner_text()
-    assert "points = 40" in told
-    assert "img" not in told
-    assert "evil" not in told
