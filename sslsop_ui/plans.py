@@ -19,6 +19,7 @@ SSLSOP_NAME, LETTER, CONTROL = "SSLSOP", "SSLSOP to the letter", "SupervisedSSVM
 TUNING_FOLDS = 3
 # A global predictor takes hundreds of turns of L-BFGS, for some values of lambda: seconds, and per token.
 GLOBAL_START, GLOBAL_STEP = 0.5, 2e-3
+CELL = 0.05  # seconds to predict and to store a cell, however small
 
 
 def methods_for(problem: Problem, app: Settings) -> dict[str, Any]:
@@ -73,7 +74,7 @@ class ComparePlan:
         """A rough estimate of all the work, on one core."""
         fits = 1 if self.tune is None else 1 + self.tune * TUNING_FOLDS
         found = methods_for(problem, self.app)
-        return fits * sum(
+        return CELL * sum(self.expected.values()) + fits * sum(
             n * fit_seconds(found[name], problem, self.shares[-1]) for name, n in self.expected.items()
         )
 
@@ -111,7 +112,7 @@ class SweepPlan:
         runs = self.expected[SSLSOP_NAME] / len(axes.get("max_iter", [0]))  # one run serves every T
         largest = {name: max(axes[name]) for name in ("k", "max_iter") if name in axes}
         model = SSLSOP(**self.app.parameters(problem.metric) | largest)
-        return runs * fit_seconds(model, problem, self.labeled)
+        return CELL * self.expected[SSLSOP_NAME] + runs * fit_seconds(model, problem, self.labeled)
 
     def cells(self, problem: Problem, store: Store, run: str, n_jobs: int) -> Iterator[Cell]:
         return iter_sweep(

@@ -32,7 +32,7 @@ def show() -> None:
     records = _found(everything)
     chosen = _list(records)
     st.download_button(
-        f"{len(chosen) or len(records)} runs, CSV",
+        "List, CSV" if not chosen else f"{len(chosen)} chosen, CSV",
         lambda: to_csv(pd.DataFrame([facts(record) for record in chosen or records])),
         "runs.csv",
         "text/csv",
@@ -197,6 +197,7 @@ def facts(record: Record) -> dict[str, Any]:
         settings.pop(private, None)
     row: dict[str, Any] = {"name": record.name, "kind": KINDS[record.kind], "data": record.data}
     row |= {"status": record.status, "begun": record.created, "seconds": round(record.seconds, 2)}
+    settings |= {f"values of {name}": values for name, values in dict(settings.pop("grid", {})).items()}
     row |= record.losses | settings | {f"SSLSOP {name}": value for name, value in app.items()}
     row |= {"fingerprint": record.fingerprint} | {f"version {k}": v for k, v in record.versions.items()}
     return row

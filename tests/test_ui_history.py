@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from sslsop_core.evaluation import Record
+from sslsop_core import SSLSOP, datasets
+from sslsop_core.evaluation import Record, sweep
 from sslsop_ui import runs_view, state, warmup
 from tests.test_ui_compare import compared, study_of
 from tests.test_ui_pages import button, open_page, run_of, sound, told, trained
@@ -120,9 +121,13 @@ def test_a_comparison_is_opened_with_its_cells_and_its_choices():
     assert not any("other settings" in caption.value for caption in other.caption)
 
 
-def test_an_entry_of_a_script_says_that_it_cannot_be_shown():
-    from sslsop_core import datasets
+def test_a_sweep_of_a_script_is_listed_with_its_values():
+    sweep(SSLSOP(max_iter=2), datasets.load("moons", n=30), {"k": [3, 4]}, folds=2, store=state.store())
+    app = listed(open_page(), 0)
+    assert app.dataframe[1].value.loc["values of k", "value"] == "3, 4"
 
+
+def test_an_entry_of_a_script_says_that_it_cannot_be_shown():
     state.store().start("compare", datasets.load("moons", n=20), {"folds": 2})
     app = listed(open_page(), 0)
     button(app, "Open again").click().run()

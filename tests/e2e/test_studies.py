@@ -10,7 +10,7 @@ SMALL = "data=blobs&labeled=0.3&k=6&max_iter=8&knobs=%7B%22n%22%3A%20120%7D"
 
 
 def finish(visitor: Visitor) -> None:
-    expect(visitor.page.get_by_text("Finished ·").first).to_be_visible(timeout=60_000)
+    expect(visitor.page.get_by_text("Finished ·").first).to_be_visible(timeout=180_000)
 
 
 def test_a_comparison_fills_in_is_cancelled_resumed_and_opened_again(visitor):
@@ -18,7 +18,7 @@ def test_a_comparison_fills_in_is_cancelled_resumed_and_opened_again(visitor):
     visitor.press("Start")
     progress = visitor.page.locator(".stMain [data-testid=stProgress]").first
     expect(progress).to_contain_text("Working · ")
-    expect(visitor.page.get_by_text("Does the unlabelled data help here?")).to_be_visible(timeout=60_000)
+    expect(visitor.page.get_by_text("Does the unlabelled data help here?")).to_be_visible(timeout=180_000)
     visitor.press("Cancel")
     expect(progress).to_contain_text("Stopped")
     visitor.press("Resume")
