@@ -14,7 +14,11 @@ def fitted(request):
     rng = np.random.default_rng(0)
     twin = make(request.param, rng, n=25)
     given = hidden(twin, rng, 0.3)
-    return twin, given, SSLSOP(twin.space, k=5, max_iter=8, scale=1.0, init="guided").fit(twin.X, given)
+    return (
+        twin,
+        given,
+        SSLSOP(twin.space, k=5, max_iter=8, scale=1.0, init="guided", eta=5.0).fit(twin.X, given),
+    )
 
 
 def test_votes_carry_the_scores_of_the_neighborhoods_that_contain_the_point(fitted):
