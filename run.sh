@@ -2,6 +2,7 @@
 # Set up everything in .venv, then:  bash run.sh app   opens the app; with --debug it tells what it does
 #                                    bash run.sh test  lints, type-checks and runs all tests, also in a browser
 #                                    bash run.sh lock  pins what is installed, with hashes, in requirements-lock.txt
+#                                    bash run.sh audit asks a database for known vulnerabilities of what is pinned
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -45,8 +46,13 @@ lock)
         --constraints .venv/tested.txt --no-annotate --no-emit-index-url --quiet \
         --custom-compile-command "bash run.sh lock" --output-file requirements-lock.txt
     ;;
+audit)
+    pip pip-audit
+    # Strict: a package that the database cannot be asked about is a failure, not a pass.
+    exec .venv/bin/pip-audit --strict --disable-pip --require-hashes -r requirements-lock.txt
+    ;;
 *)
-    echo "usage: bash run.sh app|test|lock" >&2
+    echo "usage: bash run.sh app|test|lock|audit" >&2
     exit 2
     ;;
 esac

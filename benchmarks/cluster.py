@@ -39,7 +39,7 @@ def run(client: Client, n: int, d: int, k: int) -> dict[str, float]:
     classes = rng.integers(0, Q, n)
     X = (rng.normal(size=(Q, d))[classes] + 1.5 * rng.normal(size=(n, d))).astype(np.float32)
     y = np.where(rng.random(n) < 0.05, classes, -1)
-    model = SSLSOP(Classes(list(range(Q))), k=k, max_iter=TURNS, tol=0, engine="dask")
+    model = SSLSOP(Classes(list(range(Q))), k=k, init="guided", max_iter=TURNS, tol=0, engine="dask")
     begin, bytes_sent, seconds, most = time.perf_counter(), [], [], 0
     for _ in model.iter_fit(X, y):
         bytes_sent.append(sent(client))

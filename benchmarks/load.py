@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
 import random
 import statistics
 import subprocess
@@ -23,6 +24,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import psutil
@@ -37,13 +39,13 @@ from tests.e2e.browser import ROOT, free_port, wait_until_up
 # The server as `streamlit run` starts it, but for how long it keeps runs that nobody looks at.
 SERVER = """
 import sys
-from sslsop_ui import runs
-runs.ORPHANED_AFTER, runs.FORGOTTEN_AFTER = 10.0, 20.0
+from sslsop_ui import background
+background.Job.patience, background.FORGOTTEN_AFTER = 10.0, 20.0
 from streamlit.web import cli
 cli.main(["run", "app.py", "--server.port", sys.argv[1]])
 """
 DATA = ("digits", "digits_tree", "cora", "ocr", "blobs", "gaussian_tree", "hmm", "label_mixture")
-PAGES = ("", "data", "train", "predict", "learn")
+PAGES = ("", "data", "train", "predict", "learn", "compare", "sensitivity", "runs")
 TURNS = (11, 13, 17, 19, 23, 29, 31, 37, 41, 43)  # primes: a run is known by them, also when it is extended
 FORGET = 160  # seconds until the server has forgotten sessions (120) and runs
 
@@ -52,7 +54,7 @@ FORGET = 160  # seconds until the server has forgotten sessions (120) and runs
 class Findings:
     """What all visitors together saw."""
 
-    pages: list[float] = field(default_factory=list)
+    pages: dict[str, list[float]] = field(default_factory=dict)
     looks: list[float] = field(default_factory=list)
     trained: int = 0
     queued: int = 0
@@ -98,7 +100,7 @@ class Visitor:
 
     async def _open(self, page: str, query: str) -> None:
         self.page, self.query = page, query
-        self.found.pages.append(await self._ask({}))
+        self.found.pages.setdefault(page or "home", []).append(await self._ask({}))
 
     async def _press(self, label: str) -> None:
         if label in self.buttons:
@@ -143,13 +145,15 @@ class Visitor:
 def server() -> Iterator[tuple[str, psutil.Process]]:
     port = free_port()
     command = [sys.executable, "-c", SERVER, str(port)]
-    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
-    try:
-        wait_until_up(f"http://127.0.0.1:{port}/_stcore/health", process)
-        yield f"127.0.0.1:{port}", psutil.Process(process.pid)
-    finally:
-        process.terminate()
-        process.wait(20)
+    with TemporaryDirectory(prefix="sslsop") as home:
+        environment = os.environ | {"SSLSOP_HOME": home}  # never the runs of who measures
+        process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, env=environment)
+        try:
+            wait_until_up(f"http://127.0.0.1:{port}/_stcore/health", process)
+            yield f"127.0.0.1:{port}", psutil.Process(process.pid)
+        finally:
+            process.terminate()
+            process.wait(20)
 
 
 async def visit(address: str, visitors: int, seconds: float) -> Findings:
@@ -177,9 +181,12 @@ def megabytes(process: psutil.Process) -> float:
 
 def report(found: Findings, visitors: int, seconds: float, memory: list[float], threads: list[int]) -> int:
     before, during, after = memory
-    median, worst = statistics.median(found.pages), statistics.quantiles(found.pages, n=20)[-1]
+    times = [seconds for page in found.pages.values() for seconds in page]
+    median, worst = statistics.median(times), statistics.quantiles(times, n=20)[-1]
     print(f"{visitors} visitors for {seconds:.0f} s: {found.trained} trainings, {found.queued} saw the queue")
-    print(f"{len(found.pages)} pages: median {median:.2f} s, 95 % within {worst:.2f} s")
+    print(f"{len(times)} pages: median {median:.2f} s, 95 % within {worst:.2f} s")
+    each = {page: statistics.median(answers) for page, answers in found.pages.items()}
+    print("    " + ", ".join(f"{page} {each[page]:.2f}" for page in sorted(each, key=each.__getitem__)))
     print(f"{len(found.looks)} looks at a run: median {statistics.median(found.looks):.2f} s")
     print(f"memory: {before:.0f} MB before, {during:.0f} at the end, {after:.0f} after they left")
     print(f"threads: {threads[0]} before, {threads[1]} after")

@@ -1,7 +1,8 @@
 """Compiled steps for tag sequences; the layout is that of `listed_steps`, with a row per token.
 
 The pair p = i * k + r owns the rows at[p]..at[p+1] of S and A, one per token of the neighbor r of
-neighborhood i; T[i] holds the transition weights of w_i themselves.
+neighborhood i; T[i] holds the scores of transitions under w_i. With histograms of transitions that count
+with weight `tau` in inner products, w_i has T[i] / sqrt(tau) there: a step moves T by tau.
 """
 
 from __future__ import annotations
@@ -20,6 +21,13 @@ def two_best(lo, hi, S, T, at, k, best, second, margin):
         rows = slice(at[p], at[p + 1])
         first = best_path(S[rows], T[p // k], best[rows])
         margin[p] = first - best_other(S[rows], T[p // k], best[rows], second[rows])
+
+
+@njit(nogil=True, cache=True)
+def best_of_pairs(lo, hi, S, T, at, k, best):
+    """The best sequence of every pair."""
+    for p in range(lo * k, hi * k):
+        best_path(S[at[p] : at[p + 1]], T[p // k], best[at[p] : at[p + 1]])
 
 
 @njit(nogil=True, cache=True)
@@ -107,8 +115,8 @@ def upper_bounds(
 
 @njit(nogil=True, cache=True)
 def update_predictors(
-    lo, hi, S, A, T, G, gram_at, at, neighbors, share, known, starts, Y, Z, start, start_T, decay, eta, pull,
-    cross, square_norm,
+    lo, hi, S, A, T, G, gram_at, at, neighbors, share, known, starts, Y, Z, start, start_T, tau, decay, eta,
+    pull, cross, square_norm,
 ):  # fmt: skip
     """The step of eq. 12 on emissions (dual) and transitions (explicit) of neighborhoods lo..hi."""
     k, q = neighbors.shape[1], S.shape[1]
@@ -135,8 +143,8 @@ def update_predictors(
             step = eta * share[i, r] / known[i]
             for t in range(len(y)):
                 if t > 0:
-                    T_i[y[t - 1], y[t]] += step
-                    T_i[z[t - 1], z[t]] -= step
+                    T_i[y[t - 1], y[t]] += tau * step
+                    T_i[z[t - 1], z[t]] -= tau * step
                 if y[t] == z[t]:
                     continue
                 a = at[p] - top + t
@@ -159,131 +167,102 @@ def update_predictors(
                         total += cross * A[a, c] * start[first + a - at[i * k + r], c]
         for b in range(q):
             for c in range(q):
-                total += (T_i[b, c] + min(cross, 0.0) * start_T[b, c]) ** 2
+                total += (T_i[b, c] + min(cross, 0.0) * start_T[b, c]) ** 2 / tau
         square_norm[i] = total
 
 
 @njit(nogil=True, cache=True)
-def _allowed(path, given):
-    for t in range(len(path)):
-        if given[t] >= 0 and path[t] != given[t]:
-            return False
-    return True
+def sum_votes(
+    lo, hi, S, T, at, weight, voter_starts, voters, starts, hamming, Z, sums, transitions, reached
+):  # fmt: skip
+    """Weighted sums of the voters' potentials for points lo..hi.
+
+    Under Hamming loss the last q columns of `sums` also have what z adds in eq. 16, which splits over the
+    tokens; if there are q more columns before them, those are without it.
+    """
+    k, q = len(weight) // len(T), S.shape[1]
+    for i in range(lo, hi):
+        U = sums[starts[i] : starts[i + 1]]
+        shift, length = U.shape[1] - q, len(U)
+        for v in range(voter_starts[i], voter_starts[i + 1]):
+            p = voters[v]
+            if weight[v] == 0:
+                continue
+            reached[i] = True
+            transitions[i] += weight[v] * T[p // k]
+            for t in range(length):
+                for a in range(q):
+                    U[t, shift + a] += weight[v] * S[at[p] + t, a]
+        if not hamming:
+            continue
+        U[:, :shift] = U[:, q:]
+        for v in range(voter_starts[i], voter_starts[i + 1]):
+            z = Z[at[voters[v]] : at[voters[v] + 1]]
+            if weight[v] > 0 and z[0] >= 0:
+                for t in range(length):
+                    U[t, shift + z[t]] += weight[v] / length
 
 
 @njit(nogil=True, cache=True)
-def _sum_voters(i, S, T, at, weight, voter_starts, voters, given, U, sum_T):
-    """Weighted sums of the voters' potentials, with the tags that `given` rules out at -inf."""
-    U[:] = 0.0
-    sum_T[:] = 0.0
-    reached = False
-    k = len(weight) // len(T)
-    for v in range(voter_starts[i], voter_starts[i + 1]):
-        p = voters[v]
-        if weight[p] > 0:
-            U += weight[p] * S[at[p] : at[p + 1]]
-            sum_T += weight[p] * T[p // k]
-            reached = True
+def _allowed_scores(U, given):
+    """Unary scores with the tags that `given` rules out at -inf."""
+    scores = U.copy()
     for t in range(len(given)):
         if given[t] >= 0:
             for a in range(U.shape[1]):
                 if a != given[t]:
-                    U[t, a] = -np.inf
-    return reached
+                    scores[t, a] = -np.inf
+    return scores
 
 
 @njit(nogil=True, cache=True)
-def update_outputs_zero_one(
-    lo, hi, S, T, at, weight, voter_starts, voters, starts, given, votes, vote_weight, Y_new
-):
-    """Outputs of points lo..hi under 0-1 loss; `votes` are z (eq. 16) or the voters' best (exact).
+def best_paths(lo, hi, sums, transitions, wanted, starts, given, Y_new):
+    """The best allowed path of the summed potentials, for the wanted of points lo..hi."""
+    for i in range(lo, hi):
+        if wanted[i]:
+            own = slice(starts[i], starts[i + 1])
+            best_path(_allowed_scores(sums[own], given[own]), transitions[i], Y_new[own])
+
+
+@njit(nogil=True, cache=True)
+def choose_voted(
+    lo, hi, sums, transitions, wanted, ballot_starts, ballots, at, ballot_weights, starts, given, Y_new
+):  # fmt: skip
+    """Outputs of the wanted of points lo..hi under 0-1 loss; the ballots are z (eq. 16) or the voters' best.
 
     A sequence pays the same to every voter that did not vote for it, so among those nobody voted for
-    only the best path of the summed scores can win: the search is over that path and the votes.
+    only the best path of the summed scores can win: the search is over that path and the ballots.
     """
-    q = S.shape[1]
-    sum_T = np.empty((q, q))
     for i in range(lo, hi):
-        free = given[starts[i] : starts[i + 1]]
-        U = np.empty((len(free), q))
-        if free.min() >= 0 or not _sum_voters(i, S, T, at, weight, voter_starts, voters, free, U, sum_T):
+        if not wanted[i]:
             continue
-        candidate = np.empty(len(free), dtype=Y_new.dtype)
-        best_path(U, sum_T, candidate)
+        own = slice(starts[i], starts[i + 1])
+        U = _allowed_scores(sums[own], given[own])
+        candidate = np.empty(len(U), dtype=Y_new.dtype)
+        best_path(U, transitions[i], candidate)
         lowest = np.inf
-        for c in range(voter_starts[i] - 1, voter_starts[i + 1]):
-            if c >= voter_starts[i]:
-                candidate = votes[at[voters[c]] : at[voters[c] + 1]]
-                if candidate[0] < 0 or weight[voters[c]] == 0 or not _allowed(candidate, free):
-                    continue
-            cost = -path_score(U, sum_T, candidate)
-            for v in range(voter_starts[i], voter_starts[i + 1]):
-                p = voters[v]
-                if weight[p] > 0 and np.array_equal(votes[at[p] : at[p + 1]], candidate):
-                    cost -= weight[p] * vote_weight[p]
+        for c in range(ballot_starts[i] - 1, ballot_starts[i + 1]):
+            if c >= ballot_starts[i]:
+                candidate = ballots[at[c] : at[c + 1]]
+            cost = -path_score(U, transitions[i], candidate)  # infinite where not allowed
+            for v in range(ballot_starts[i], ballot_starts[i + 1]):
+                if np.array_equal(ballots[at[v] : at[v + 1]], candidate):
+                    cost -= ballot_weights[v]
             if cost < lowest:
                 lowest = cost
-                Y_new[starts[i] : starts[i + 1]] = candidate
+                Y_new[own] = candidate
 
 
 @njit(nogil=True, cache=True)
-def _true_cost(i, S, T, at, weight, voter_starts, voters, y, scratch):
-    """The part of eq. 9 that depends on the output y of point i (Hamming loss)."""
+def true_costs(lo, hi, S, T, at, weight, voter_starts, voters, points, candidates, candidate_at, costs):
+    """The part of eq. 9 that depends on the output of a point, for candidates lo..hi (Hamming loss)."""
     k = len(weight) // len(T)
-    cost = 0.0
-    for v in range(voter_starts[i], voter_starts[i + 1]):
-        p = voters[v]
-        if weight[p] > 0:
-            U = S[at[p] : at[p + 1]]
-            bound = best_path(_augment(U, y), T[p // k], scratch) - path_score(U, T[p // k], y)
-            cost += weight[p] * bound
-    return cost
-
-
-@njit(nogil=True, cache=True)
-def update_outputs_hamming(lo, hi, S, T, at, weight, voter_starts, voters, starts, given, exact, Z, Y_new):
-    """Outputs of points lo..hi under Hamming loss.
-
-    Eq. 16 splits over the tokens and is one Viterbi. The exact step has no closed form: the true cost
-    is evaluated for a short list (the current output, eq. 16's, the summed scores', every voter's best)
-    and the lowest is taken, so that the objective never rises.
-    """
-    q, k = S.shape[1], len(weight) // len(T)
-    sum_T = np.empty((q, q))
-    for i in range(lo, hi):
-        free = given[starts[i] : starts[i + 1]]
-        length = len(free)
-        U = np.empty((length, q))
-        if free.min() >= 0 or not _sum_voters(i, S, T, at, weight, voter_starts, voters, free, U, sum_T):
-            continue
-        U_paper = U.copy()
+    for c in range(lo, hi):
+        i, y = points[c], candidates[candidate_at[c] : candidate_at[c + 1]]
+        scratch = np.empty_like(y)
         for v in range(voter_starts[i], voter_starts[i + 1]):
             p = voters[v]
-            z = Z[at[p] : at[p + 1]]
-            if weight[p] > 0 and z[0] >= 0:
-                for t in range(length):
-                    U_paper[t, z[t]] += weight[p] / length
-        chosen = Y_new[starts[i] : starts[i + 1]]
-        if not exact:
-            best_path(U_paper, sum_T, chosen)
-            continue
-        scratch = np.empty(length, dtype=Y_new.dtype)
-        candidate = np.empty(length, dtype=Y_new.dtype)
-        lowest = np.inf
-        if chosen[0] >= 0:
-            lowest = _true_cost(i, S, T, at, weight, voter_starts, voters, chosen, scratch)
-        for c in range(voter_starts[i] - 2, voter_starts[i + 1]):
-            if c == voter_starts[i] - 2:
-                best_path(U_paper, sum_T, candidate)
-            elif c == voter_starts[i] - 1:
-                best_path(U, sum_T, candidate)
-            else:
-                p = voters[c]
-                best_path(S[at[p] : at[p + 1]], T[p // k], candidate)
-                if weight[p] == 0 or not _allowed(candidate, free):
-                    continue
-            if not np.array_equal(candidate, chosen):
-                cost = _true_cost(i, S, T, at, weight, voter_starts, voters, candidate, scratch)
-                if cost < lowest:
-                    lowest = cost
-                    chosen[:] = candidate
+            if weight[v] > 0:
+                U = S[at[p] : at[p + 1]]
+                bound = best_path(_augment(U, y), T[p // k], scratch) - path_score(U, T[p // k], y)
+                costs[c] += weight[v] * bound

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from .parallel import over_chunks
 from .sequences import Sequences
 from .spaces import ListedSpace, OutputSpace
 from .storage import beyond, zeros
+from .votes import Ballots, Votes, cheapest, in_order, no_ballots
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +55,10 @@ class Engine(ABC):
     bounds : (n,). The mean bound of each neighborhood (eq. 6).
     square_norm : (n,). |w_i|^2, or |w_i - w_0|^2 when anchored.
     """
+
+    # What a turn changes: the first with new outputs, the others with new predictors. All else is made once.
+    observed: ClassVar = ("Z", "known", "bounds")
+    moved: ClassVar[tuple[str, ...]] = ("S", "A", "square_norm", "learned", "start_weight")
 
     def __init__(
         self,
@@ -141,12 +146,22 @@ class Engine(ABC):
         """Mask of the predictors that are still zero, where z must be drawn."""
         return ~self.learned if self.start is None else np.zeros_like(self.learned)
 
+    @cached_property
+    def vote_shares(self) -> np.ndarray:
+        """The share of every voter in its neighborhood, in the order of the voters."""
+        return self.share.ravel()[self.voters[1]]
+
     @property
     def vote_weights(self) -> np.ndarray:
-        """The share of every pair in its neighborhood, 0 where that knows nothing, flat."""
+        """The same, 0 where the neighborhood knows nothing."""
         if self.known.all():
-            return self.share.ravel()
-        return np.where(self.known[:, None] > 0, self.share, 0).ravel()
+            return self.vote_shares
+        return np.where((self.known > 0)[self._vote_hoods], self.vote_shares, 0)
+
+    @cached_property
+    def _vote_hoods(self) -> np.ndarray:
+        """The neighborhood of every voter."""
+        return (self.voters[1] // self.graph.k).astype(np.int32)
 
     @property
     def mixing(self) -> np.ndarray:
@@ -176,9 +191,53 @@ class Engine(ABC):
     def upper_bounds(self, Y: np.ndarray) -> None:
         """Update z, the known shares and the bounds for the outputs Y (eqs. 6 and 7)."""
 
-    @abstractmethod
     def update_outputs(self, Y: np.ndarray, given: np.ndarray, exact: bool) -> np.ndarray:
         """The next outputs: eq. 16 with z fixed, or the exact minimiser of eq. 9 at these predictors."""
+        votes = self.sum_votes(exact)
+        if not self.asks_back(self.space, exact):
+            return self.choose(self.space, votes, Y, given, self.starts, self.n_jobs)
+        candidates = self.propose(self.space, votes, Y, given, self.starts, self.n_jobs)
+        return cheapest(candidates, self.costs(candidates), Y, self.starts)
+
+    @abstractmethod
+    def sum_votes(self, exact: bool) -> Votes:
+        """What these neighborhoods say about the points they contain."""
+
+    @staticmethod
+    @abstractmethod
+    def choose(
+        space: Any, votes: Votes, Y: np.ndarray, given: np.ndarray, starts: np.ndarray, n_jobs: int | None = 1
+    ) -> np.ndarray:
+        """The next outputs of points, from all votes on them."""
+
+    @staticmethod
+    def asks_back(space: Any, exact: bool) -> bool:
+        """Whether votes only say what outputs come into question, and `costs` what they cost."""
+        return False
+
+    @staticmethod
+    def propose(
+        space: Any, votes: Votes, Y: np.ndarray, given: np.ndarray, starts: np.ndarray, n_jobs: int | None = 1
+    ) -> Ballots:
+        """The outputs that come into question for points, where neighborhoods are asked back."""
+        raise NotImplementedError
+
+    def costs(self, candidates: Ballots) -> np.ndarray:
+        """What the candidates would cost these neighborhoods."""
+        raise NotImplementedError
+
+    @abstractmethod
+    def find_two_best(self) -> None:
+        """Find what several steps ask of the present scores (0-1 loss), unless that has been done."""
+
+    def _ballots(self, codes: np.ndarray, at: np.ndarray, weights: np.ndarray) -> Ballots:
+        """The outputs that pairs name for their points, from the codes at[p]..at[p+1] of each pair p."""
+        starts, voters = self.voters
+        share = self.vote_weights
+        counted = np.flatnonzero((share > 0) & (codes[at[voters]] >= 0))
+        points, pairs = np.repeat(np.arange(len(starts) - 1), np.diff(starts))[counted], voters[counted]
+        tokens, begins = tokens_of(at, pairs)
+        return Ballots(points, codes[tokens], begins, share[counted] * weights[pairs]).distinct()
 
     @abstractmethod
     def _step(self, Y: np.ndarray, eta: float, decay: float, pull: float, cross: float) -> None:
@@ -226,6 +285,9 @@ class ListedEngine(Engine):
     def mixing(self) -> np.ndarray:
         return super().mixing if self.space.zero_one else self._common.astype(self.dtype)
 
+    def find_two_best(self):
+        pass  # the steps look at the scores of all outputs
+
     def upper_bounds(self, Y):
         self._over(
             listed_steps.upper_bounds, self.S, self.fresh, self.graph.neighbors, self.share, Y, self._losses,
@@ -240,6 +302,7 @@ class ListedEngine(Engine):
         )  # fmt: skip
 
     def update_outputs(self, Y, given, exact):
+        # Sums and choice in one pass: what is most often run does without an array of sums.
         Y_new = Y.copy()
         self._over(
             listed_steps.update_outputs, self.S, self.vote_weights, *self.voters, given,
@@ -247,19 +310,31 @@ class ListedEngine(Engine):
         )  # fmt: skip
         return Y_new
 
-    def sum_votes(self, exact: bool) -> tuple[np.ndarray, np.ndarray]:
-        """What each output of each point would cost these neighborhoods, and whether they reach it."""
+    def sum_votes(self, exact):
         n, q = len(self.inputs), len(self.space)
         costs, reached = np.zeros((n, q)), np.zeros(n, dtype=bool)
         over_chunks(
             listed_steps.sum_votes, n, self.S, self.vote_weights, *self.voters, self._losses,
             self.space.zero_one, exact, self.Z, costs, reached, n_jobs=self.n_jobs, work=self._work,
         )  # fmt: skip
-        return costs, reached
+        return Votes(costs, np.zeros((n, 0, 0)), reached, no_ballots(self.Z.dtype))
+
+    @staticmethod
+    def choose(space, votes, Y, given, starts, n_jobs=1):
+        Y_new = Y.copy()
+        listed_steps.choose_outputs(0, len(Y), votes.sums, votes.reached, given, space.groups, Y_new)
+        return Y_new
 
 
 class ChainEngine(Engine):
-    """Tag sequences: a row of S per token, transition weights T kept explicitly."""
+    """Tag sequences: a row of S per token, transition weights T kept explicitly.
+
+    The exact step for Hamming loss has no closed form: the true cost is evaluated for a short list (the
+    current output, eq. 16's, the summed scores', every voter's best) and the lowest is taken, so that the
+    objective never rises.
+    """
+
+    moved = (*Engine.moved, "T", "_best", "_second", "_margin")
 
     def __init__(self, space: Sequences, *args: Any):
         super().__init__(space, *args)
@@ -268,7 +343,7 @@ class ChainEngine(Engine):
         if self.start is not None and self.start.transitions is not None:
             self._start_T[:] = self.start.transitions
             if not self.start.anchor:
-                self.square_norm += np.sum(self._start_T**2)
+                self.square_norm += np.sum(self._start_T**2) / self.kernel.transitions
         self.T = np.tile(self._start_T, (len(self.learned), 1, 1))
         self.Z = np.full(rows, -1, dtype=np.int16)
         self._best = np.zeros(rows, dtype=np.int16)
@@ -278,7 +353,7 @@ class ChainEngine(Engine):
         self._work *= q
         self._stale = True
 
-    def _find_two_best(self):
+    def find_two_best(self):
         if not self._hamming and self._stale:
             self._over(
                 chain_steps.two_best, self.S, self.T, self.at, self.graph.k, self._best, self._second,
@@ -287,7 +362,7 @@ class ChainEngine(Engine):
             self._stale = False
 
     def upper_bounds(self, Y):
-        self._find_two_best()
+        self.find_two_best()
         self._over(
             chain_steps.upper_bounds, self.S, self.T, self.at, self.fresh, self.graph.neighbors, self.share,
             self.inputs.starts, Y, self._hamming, self._best, self._second, self._margin, self.seed,
@@ -297,23 +372,75 @@ class ChainEngine(Engine):
     def _step(self, Y, eta, decay, pull, cross):
         self._over(
             chain_steps.update_predictors, self.S, self.A, self.T, *self.gram, self.at, self.graph.neighbors,
-            self.share, self.known, self.inputs.starts, Y, self.Z, self.start_scores, self._start_T, decay,
-            eta, pull, cross, self.square_norm,
+            self.share, self.known, self.inputs.starts, Y, self.Z, self.start_scores, self._start_T,
+            self.kernel.transitions, decay, eta, pull, cross, self.square_norm,
         )  # fmt: skip
         self._stale = True
 
-    def update_outputs(self, Y, given, exact):
-        Y_new = Y.copy()
-        voting = (self.S, self.T, self.at, self.vote_weights, *self.voters, self.inputs.starts, given)
+    def sum_votes(self, exact):
+        n, q = len(self.inputs), len(self.space)
+        width = 2 * q if self.asks_back(self.space, exact) else q
+        sums, transitions = np.zeros((self.starts[-1], width)), np.zeros((n, q, q))
+        reached = np.zeros(n, dtype=bool)
+        over_chunks(
+            chain_steps.sum_votes, n, self.S, self.T, self.at, self.vote_weights, *self.voters, self.starts,
+            self._hamming, self.Z, sums, transitions, reached, n_jobs=self.n_jobs, work=self._work,
+        )  # fmt: skip
+        return Votes(sums, transitions, reached, self._named(exact))
+
+    def _named(self, exact: bool) -> Ballots:
+        """z (eq. 16) or the voters' best, as far as they count."""
         if self._hamming:
-            self._over(chain_steps.update_outputs_hamming, *voting, exact, self.Z, Y_new)
+            if not exact:
+                return no_ballots(self.Z.dtype)  # z is in the sums
+            best = np.empty_like(self.Z)
+            self._over(chain_steps.best_of_pairs, self.S, self.T, self.at, self.graph.k, best)
+            return self._ballots(best, self.at, self._margin)  # to be asked back: weights do not matter
+        if not exact:
+            return self._ballots(self.Z, self.at, np.ones(len(self._margin)))
+        self.find_two_best()
+        return self._ballots(self._best, self.at, np.minimum(self._margin, 1.0))
+
+    @staticmethod
+    def choose(space, votes, Y, given, starts, n_jobs=1):
+        Y_new, n, ballots = Y.copy(), len(starts) - 1, votes.ballots
+        wanted = votes.reached & ~space.complete(given, starts)
+        summed = (votes.sums, votes.transitions, wanted)
+        work = float(votes.sums.size * len(space))
+        if space.loss_name == "hamming":
+            over_chunks(chain_steps.best_paths, n, *summed, starts, given, Y_new, n_jobs=n_jobs, work=work)
             return Y_new
-        votes, vote_weight = self.Z, np.ones(len(self._margin))
-        if exact:
-            self._find_two_best()
-            votes, vote_weight = self._best, np.minimum(self._margin, 1.0)
-        self._over(chain_steps.update_outputs_zero_one, *voting, votes, vote_weight, Y_new)
+        over_chunks(
+            chain_steps.choose_voted, n, *summed, ballots.starts(n), ballots.codes, ballots.at,
+            ballots.weights, starts, given, Y_new, n_jobs=n_jobs, work=work,
+        )  # fmt: skip
         return Y_new
+
+    @staticmethod
+    def asks_back(space, exact):
+        return exact and space.loss_name == "hamming"
+
+    @staticmethod
+    def propose(space, votes, Y, given, starts, n_jobs=1):
+        n, q = len(starts) - 1, len(space)
+        wanted = votes.reached & ~space.complete(given, starts)
+        named = [_whole(Y, np.flatnonzero(wanted & space.known(Y, starts)), starts)]
+        for sums in (votes.sums[:, q:], votes.sums[:, :q]):
+            paths = Y.copy()
+            over_chunks(
+                chain_steps.best_paths, n, np.ascontiguousarray(sums), votes.transitions, wanted, starts,
+                given, paths, n_jobs=n_jobs, work=float(sums.size * q),
+            )  # fmt: skip
+            named.append(_whole(paths, np.flatnonzero(wanted), starts))
+        return in_order([*named, _allowed(votes.ballots, wanted, given, starts)]).distinct()
+
+    def costs(self, candidates):
+        costs = np.zeros(len(candidates))
+        over_chunks(
+            chain_steps.true_costs, len(candidates), self.S, self.T, self.at, self.vote_weights, *self.voters,
+            candidates.points, candidates.codes, candidates.at, costs, n_jobs=self.n_jobs, work=self._work,
+        )  # fmt: skip
+        return costs
 
     def transitions(self, nearest, share):
         mean_T = np.zeros((len(nearest), *self.T.shape[1:]), dtype=self.dtype)
@@ -325,19 +452,23 @@ class ChainEngine(Engine):
 class SetEngine(Engine):
     """Label sets: a row of S holds what each label adds."""
 
+    moved = (*Engine.moved, "_best", "_margin")
+
     def __init__(self, space: LabelSets, *args: Any):
         super().__init__(space, *args)
         self.Z = np.full(self.A.shape, -1, dtype=np.int8)
         self._best = np.zeros(self.A.shape, dtype=np.int8)
         self._margin = np.zeros(len(self.A))
         self._hamming = space.loss_name == "hamming"
+        self._stale = True
 
-    def _find_two_best(self):
-        if not self._hamming:
+    def find_two_best(self):
+        if not self._hamming and self._stale:
             self._over(set_steps.two_best, self.S, self.graph.k, self._best, self._margin)
+            self._stale = False
 
     def upper_bounds(self, Y):
-        self._find_two_best()
+        self.find_two_best()
         self._over(
             set_steps.upper_bounds, self.S, self.fresh, self.graph.neighbors, self.share, Y, self._hamming,
             self._best, self._margin, self.seed, self.inputs.keys, self.Z, self.known, self.bounds,
@@ -348,19 +479,49 @@ class SetEngine(Engine):
             set_steps.update_predictors, self.S, self.A, self.gram[0], self.graph.neighbors, self.share,
             self.known, Y, self.Z, self.start_scores, decay, eta, pull, cross, self.square_norm,
         )  # fmt: skip
+        self._stale = True
 
-    def update_outputs(self, Y, given, exact):
-        Y_new = Y.copy()
-        voting = (self.S, self.vote_weights, *self.voters, given)
+    def sum_votes(self, exact):
+        n, q = len(self.inputs), len(self.space)
+        sums, reached = np.zeros((n, q)), np.zeros(n, dtype=bool)
+        over_chunks(
+            set_steps.sum_votes, n, self.S, self.vote_weights, *self.voters, self._hamming, exact, self.Z,
+            sums, reached, n_jobs=self.n_jobs, work=self._work,
+        )  # fmt: skip
+        return Votes(sums, np.zeros((n, 0, 0)), reached, self._named(exact))
+
+    def _named(self, exact: bool) -> Ballots:
+        """z (eq. 16) or the voters' best, as far as they count."""
         if self._hamming:
-            self._over(set_steps.update_outputs_hamming, *voting, exact, self.Z, Y_new)
-            return Y_new
-        votes, vote_weight = self.Z, np.ones(len(self._margin))
+            return no_ballots(self.Z.dtype)
+        votes, weights = self.Z, np.ones(len(self._margin))
         if exact:
-            self._find_two_best()
-            votes, vote_weight = self._best, np.minimum(self._margin, 1.0)
-        self._over(set_steps.update_outputs_zero_one, *voting, votes, vote_weight, Y_new)
+            self.find_two_best()
+            votes, weights = self._best, np.minimum(self._margin, 1.0)
+        return self._ballots(votes.ravel(), np.arange(len(votes) + 1) * len(self.space), weights)
+
+    @staticmethod
+    def choose(space, votes, Y, given, starts, n_jobs=1):
+        Y_new, ballots = Y.copy(), votes.ballots
+        over_chunks(
+            set_steps.choose_outputs, len(Y), votes.sums, votes.reached, ballots.starts(len(Y)),
+            ballots.codes.reshape(-1, len(space)), ballots.weights, given, Y_new,
+            n_jobs=n_jobs, work=float(votes.sums.size),
+        )  # fmt: skip
         return Y_new
+
+
+def _whole(codes: np.ndarray, points: np.ndarray, starts: np.ndarray) -> Ballots:
+    """The outputs of some points, named once each."""
+    tokens, at = tokens_of(starts, points)
+    return Ballots(points, codes[tokens], at, np.zeros(len(points)))
+
+
+def _allowed(ballots: Ballots, wanted: np.ndarray, given: np.ndarray, starts: np.ndarray) -> Ballots:
+    """The ballots for wanted points that agree with what is given of their outputs."""
+    there = given[tokens_of(starts, ballots.points)[0]]
+    wrong = np.logical_or.reduceat((there >= 0) & (there != ballots.codes), ballots.at[:-1])
+    return ballots.only(np.flatnonzero(wanted[ballots.points] & ~wrong))
 
 
 def engine_for(space: OutputSpace) -> type[Engine]:

@@ -20,7 +20,7 @@ from .datasets.problem import n_rows, take
 from .door import infer_classes
 from .hybrid_start import MOST_POINTS as MOST_LEARNED
 from .inputs import Inputs, single_rows, token_rows
-from .neighbors import TREES_BELOW, Search, suitable_method
+from .neighbors import TREES_BELOW, descent_seconds, seconds_per_pair, suitable_method
 from .parallel import SMALL
 from .sequences import Sequences
 from .shared import MOST_JUDGED
@@ -32,19 +32,19 @@ if TYPE_CHECKING:
 
 # The small run: at most so many points, so many of them labelled, numbers in its Gram blocks, and turns.
 MOST_POINTS, MOST_LABELED, MOST_NUMBERS, TURNS = 800, 100, 2_000_000, 6
-# Queries, and points at most, that are timed to know what exact search takes.
-QUERIES, SEARCHED = 512, 50_000
+# Queries, and points or sequences at most, that are timed to know what exact search takes.
+QUERIES, SEARCHED, SEARCHED_SEQUENCES = 512, 50_000, 5_000
 # Among themselves dense points need half the products.
 MUTUAL = 0.6
-# Nearest-neighbor descent: so many distances per point, and what compiling it takes once.
-DESCENT_PAIRS, DESCENT_COMPILES, DESCENT_BYTES = 80_000, 20.0, 600
+# What nearest-neighbor descent keeps per point.
+DESCENT_BYTES = 600
 # From a small run to a large one scores move out of the cache: time grows faster than n.
 CACHE_EXPONENT = 1.2
 # A second thread brings less than a second core's worth.
 THREAD_SHARE = 0.85
-# So many labelled points cost the shared start as much as calling the solver does, and the solver needs
-# more steps for more points.
-FREE_LABELED, STEPS_EXPONENT = 1000, 0.15
+# So many tokens cost a shared start as much as calling its solvers does, and a solver needs more steps for
+# more points.
+FREE_TOKENS, STEPS_EXPONENT = 1000, 0.15
 
 
 @dataclass(frozen=True)
@@ -176,10 +176,12 @@ def _grown(model: SSLSOP, data: Sample, phases: dict[str, float], first: float) 
     turn = phases["turn"] * times**CACHE_EXPONENT
     if data.tokens * data.k * len(data.space) >= SMALL:
         turn /= threads
+    length = data.tokens / data.n
     if model.init in ("hybrid", "auto"):
-        first *= min(data.n, 2 * MOST_LEARNED) / len(data)
+        learned = sum(min(part, MOST_LEARNED) for part in (data.labeled, data.n - data.labeled))
+        first *= (FREE_TOKENS + learned * length) / (FREE_TOKENS + len(data) * length)
     else:
-        first *= _shared_work(data.labeled) / _shared_work(data.few_labeled)
+        first *= _shared_work(data.labeled, length) / _shared_work(data.few_labeled, length)
     if model.init == "auto":
         first += turn * FOLDS * len(TRIED) * TRIAL_TURNS
     return Estimate(
@@ -195,36 +197,34 @@ def _single(rows: Any) -> Inputs:
     return single_rows(rows if sp.issparse(rows) else np.asarray(rows, dtype=getattr(rows, "dtype", float)))
 
 
-def _shared_work(labeled: int) -> float:
+def _shared_work(labeled: int, length: float) -> float:
     """How the time of the shared start grows with the labelled points: some are judged, all are used."""
     judged = min(labeled, MOST_JUDGED)
-    rows = 0.85 * (1 + judged / FREE_LABELED) + 0.15 * (1 + labeled / FREE_LABELED)
+    rows = 1 + length * (0.85 * judged + 0.15 * labeled) / FREE_TOKENS
     return rows * judged**STEPS_EXPONENT
 
 
 def _search_seconds(model: SSLSOP, data: Sample, measured: float, threads: float) -> float:
     n, m, d = data.n, len(data), data.inputs.d
-    if isinstance(data.X, list) or n == m:
-        return measured * (n / m) ** 2 / threads
+    if n == m:
+        return measured / threads
     method = suitable_method(model.search, n, d, data.sparse)
     if method == "exact" and not data.sparse and d < TREES_BELOW:
         return measured * n * np.log(n) / (m * np.log(m)) / threads
     pair = _once((data.facts, model.metric), lambda: _time_pair(model.metric, data))
     if method == "approximate":
-        return DESCENT_COMPILES + pair * n * DESCENT_PAIRS / threads
+        return descent_seconds(pair, n, data.sparse, model.n_jobs)
     mutual = MUTUAL if not data.sparse and data.inputs.rows.dtype == np.float32 else 1.0
     return mutual * pair * n * n / threads
 
 
 def _time_pair(metric: str, data: Sample) -> float:
     """Seconds that exact search takes per query and point."""
-    points = _single(data.X[:SEARCHED]).rows
-    search = Search(points, metric, "exact", 1, 0)
-    queries, columns = data.inputs.rows[:QUERIES], min(data.k, points.shape[0])
-    search.of(queries[:1], columns)  # compile
-    begin = time.perf_counter()
-    search.of(queries, columns)
-    return (time.perf_counter() - begin) / (queries.shape[0] * points.shape[0])
+    if isinstance(data.space, Sequences):
+        points = token_rows(data.X[:SEARCHED_SEQUENCES]).sums()
+    else:
+        points = _single(data.X[:SEARCHED]).rows
+    return seconds_per_pair(points, data.inputs.sums()[:QUERIES], min(data.k, points.shape[0]), metric)
 
 
 def _memory(model: SSLSOP, data: Sample) -> int:

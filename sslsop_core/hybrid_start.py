@@ -52,14 +52,20 @@ class QuadraticPredictor:
         return S.astype(rows.dtype)
 
 
+def drawn_points(n: int, labeled: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """The labelled and the unlabelled points, of n, that the start learns from; all of them if few."""
+    rng = np.random.default_rng(seed)
+    missing = np.setdiff1d(np.arange(n), labeled)
+    labeled, missing = (np.sort(rng.permutation(part)[:MOST_POINTS]) for part in (labeled, missing))
+    return labeled, missing
+
+
 @remembered
 def train_hybrid(
     space: OutputSpace, inputs: Inputs, codes: np.ndarray, labeled: np.ndarray, views: Any, seed: int
 ) -> QuadraticPredictor:
     """Train `HybridCRF` on labelled and unlabelled points."""
-    rng = np.random.default_rng(seed)
-    missing = np.setdiff1d(np.arange(len(inputs)), labeled)
-    labeled, missing = (np.sort(rng.permutation(part)[:MOST_POINTS]) for part in (labeled, missing))
+    labeled, missing = drawn_points(len(inputs), labeled, seed)
     tokens, starts = tokens_of(inputs.starts, np.concatenate([labeled, missing]))
     X = inputs.rows[tokens]
     if isinstance(space, Sequences):

@@ -1,7 +1,7 @@
 """Inner products of inputs: the Gram blocks of neighborhoods and the products with new points.
 
 Features enter the learner only here. A kernel is K(x, x') = x.x' or exp(-gamma |x - x'|^2), plus 1
-for an intercept.
+for an intercept; the histograms of transitions of two sequences have an inner product of their own.
 """
 
 from __future__ import annotations
@@ -21,11 +21,15 @@ from .storage import zeros
 
 @dataclass(frozen=True)
 class Kernel:
-    """`gamma` is None for the linear kernel; `scale` divides the linear product, `intercept` adds 1."""
+    """`gamma` is None for the linear kernel; `scale` divides the linear product, `intercept` adds 1.
+
+    `transitions` multiplies the inner product of histograms of transitions.
+    """
 
     gamma: float | None
     intercept: bool
     scale: float = 1.0
+    transitions: float = 1.0
 
     def finish(self, products, norms_a, norms_b):
         """Turn plain inner products (a, b) into kernel values, in place."""

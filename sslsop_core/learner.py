@@ -12,7 +12,8 @@ Where the paper is silent, this is what happens:
 - Sequences are neighbors by the sum of their tokens, weighted by inverse document frequency if sparse.
 
 Ours and not the paper's: `output_step="exact"`, `weights="heat"`, `kernel="rbf"`, `scale="auto"`,
-`intercept`, `init="guided"`, `"hybrid"`, `"global"` and `"auto"`, `anchor` and `own_predictor`.
+`intercept`, `transitions`, `init="guided"`, `"hybrid"`, `"global"` and `"auto"`, `anchor` and
+`own_predictor`.
 `SSLSOP.paper(space, ...)` is the paper's algorithm to the letter.
 """
 
@@ -95,7 +96,10 @@ class SSLSOP(StructuredEstimator):
         distance to the 10th neighbor.
     kernel : "linear" or "rbf", exp(-gamma |x - x'|^2).
     gamma : number, or "auto" for 1/h.
-    intercept : whether predictors have a constant term.
+    intercept : whether local predictors have a constant term; w_0 has one in any case.
+    transitions : for sequences, the weight of their transitions in inner products; 1 is the paper's. A
+        neighborhood shows few of them, most between two of the commonest tag: at 1 they outvote the tokens,
+        and few labelled sequences end with that tag everywhere.
     scale : divides the linear kernel; "auto" is the mean of |x|^2, so that `eta` does not depend on units.
     anchor : with init="guided" or "global", pull every w_i towards w_0 in place of zero.
     metric : "euclidean" or "cosine", the distance that defines neighborhoods.
@@ -152,6 +156,7 @@ class SSLSOP(StructuredEstimator):
         kernel: str = "linear",
         gamma: float | str = "auto",
         intercept: bool = False,
+        transitions: float = 0.05,
         scale: float | str = "auto",
         anchor: bool = False,
         metric: str = "euclidean",
@@ -176,6 +181,7 @@ class SSLSOP(StructuredEstimator):
         self.kernel = kernel
         self.gamma = gamma
         self.intercept = intercept
+        self.transitions = transitions
         self.scale = scale
         self.anchor = anchor
         self.metric = metric
@@ -197,7 +203,7 @@ class SSLSOP(StructuredEstimator):
             "scale": 1.0,
             "init": "spread",
         }
-        letter |= {"kernel": "linear", "intercept": False, "own_predictor": False}
+        letter |= {"kernel": "linear", "intercept": False, "transitions": 1.0, "own_predictor": False}
         return cls(space, **(letter | parameters))
 
     # --- Algorithm 1 -------------------------------------------------------------------------------
@@ -373,10 +379,12 @@ class SSLSOP(StructuredEstimator):
         return None if self._shared is None else self._start_at(self._shared, inputs)
 
     def _make_kernel(self, square_norms: np.ndarray, bandwidth: float) -> Kernel:
+        gamma, scale = None, 1.0
         if self.kernel == "rbf":
-            return Kernel(1 / bandwidth if self.gamma == "auto" else float(self.gamma), self.intercept)
-        scale = float(square_norms.mean()) if self.scale == "auto" else float(self.scale)
-        return Kernel(None, self.intercept, scale if scale > 0 else 1.0)
+            gamma = 1 / bandwidth if self.gamma == "auto" else float(self.gamma)
+        else:
+            scale = float(square_norms.mean()) if self.scale == "auto" else float(self.scale)
+        return Kernel(gamma, self.intercept, scale if scale > 0 else 1.0, float(self.transitions))
 
     def _iterate(self, turns: int) -> Iterator[Iteration]:
         engine, space = self._trainer, self.space_
@@ -547,6 +555,7 @@ class SSLSOP(StructuredEstimator):
             check_choice(name, getattr(self, name), (True, False))
         check_number("C", self.C, least=0.0)
         check_number("tol", self.tol, least=0.0)
+        check_number("transitions", self.transitions, least=0.0, strictly=True)
         if self.memory_limit is not None:
             check_number("memory_limit", self.memory_limit, least=0.0)
         for name in ("eta", "gamma", "scale"):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from dataclasses import fields
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,7 @@ from .shared import Shared, SharedPredictor
 from .spaces import Classes, ListedSpace, OutputSpace, TreeLeaves
 from .ssvm import Weights
 
-VERSION = 1
+VERSION = 2
 # Parameters that have their own place in the file, or belong to the machine and not to the model.
 NOT_KEPT = ("space", "random_state", "n_jobs", "memory_limit", "engine")
 
@@ -81,7 +81,7 @@ def dump_model(model: SSLSOP, features: Features | None = None) -> bytes:
         "inferred": model.space is None,
         "init": model.init_,
         "seed": model._seed,
-        "kernel": {"gamma": kernel.gamma, "intercept": kernel.intercept, "scale": kernel.scale},
+        "kernel": asdict(kernel),
         "bandwidth": engine.graph.bandwidth,
         "start_weight": engine.start_weight,
         "stop_reason": model.stop_reason_,
@@ -310,7 +310,8 @@ def _positive(value: Any) -> float:
 
 def _kernel(spec: dict[str, Any]) -> Kernel:
     gamma = None if spec["gamma"] is None else _positive(spec["gamma"])
-    return Kernel(gamma, bool(spec["intercept"]), _positive(spec["scale"]))
+    scales = (_positive(spec[name]) for name in ("scale", "transitions"))
+    return Kernel(gamma, bool(spec["intercept"]), *scales)
 
 
 def _codes(space: OutputSpace, tensors: _Tensors, name: str, inputs: Inputs, extra: int) -> np.ndarray:
@@ -335,11 +336,11 @@ def _shared(space: OutputSpace, tensors: _Tensors, kernel: Kernel, d: int) -> Sh
     p = space.embedding.shape[1] if isinstance(space, ListedSpace) else q
     T = tensors.numbers("shared.T", q, q)
     if kernel.gamma is None:
-        return SharedPredictor(kernel, Weights(tensors.numbers("shared.W", d + kernel.intercept, p), T))
+        return SharedPredictor(kernel, Weights(tensors.numbers("shared.W", d + 1, p), T))
     rows = tensors.matrix("support", d)
     support = Inputs(rows, np.arange(rows.shape[0] + 1, dtype=np.int64))
     whiten = tensors.numbers("shared.whiten", len(support), None)
-    weights = Weights(tensors.numbers("shared.W", whiten.shape[1], p), T)
+    weights = Weights(tensors.numbers("shared.W", whiten.shape[1] + 1, p), T)
     return SharedPredictor(kernel, weights, support, whiten)
 
 

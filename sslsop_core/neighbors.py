@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from joblib import effective_n_jobs
+from numba import get_num_threads
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import normalize
 
 from .inputs import Inputs, Matrix
 from .nearest import exact_nearest, exact_nearest_others, exact_nearest_sparse
+from .parallel import by_the_clock
 
 # Exact search is n^2; past this size nearest-neighbor descent is faster and good enough.
 EXACT_UP_TO = 50_000
+# Nearest-neighbor descent takes as long as so many exact comparisons per point, and compiles once a process.
+DESCENT_PAIRS, DESCENT_COMPILES = 80_000, 25.0
+# Queries and points that are timed to know what a comparison takes.
+TIMED = (512, 20_000)
 # In fewer dimensions trees find neighbors without looking at all points.
 TREES_BELOW = 16
 # The heat weights' bandwidth: median squared distance to the neighbor of this rank.
@@ -131,7 +140,13 @@ class Search:
             self._index = NNDescent(
                 self.points, n_neighbors=max(columns, 15), random_state=self._seed, n_jobs=self._n_jobs
             )
+            _compiled.add(sp.issparse(self.points))
         return self._index
+
+    def _descent_seconds(self) -> float:
+        queries, points = (self.points[:most] for most in TIMED)
+        pair = seconds_per_pair(points, queries, min(15, points.shape[0]))
+        return descent_seconds(pair, self.points.shape[0], sp.issparse(points), self._n_jobs)
 
     def build(self, columns: int) -> Search:
         """Make ready for queries now, and not with the first of them."""
@@ -161,6 +176,8 @@ class Search:
         """For each of the points, distances and indices of the nearest others."""
         n = self.points.shape[0]
         if self.method == "approximate":
+            if progress is not None:
+                by_the_clock(partial(self._descent, columns + 1), self._descent_seconds(), progress)
             indices, distances = self._descent(columns + 1).neighbor_graph
         elif self._single:
             distances, indices = exact_nearest_others(self.points, columns, self._n_jobs, progress)
@@ -177,6 +194,24 @@ class Search:
         else:
             distances, indices = self._exact(queries, columns)
         return distances.astype(np.float64), indices.astype(np.int32)
+
+
+_compiled: set[bool] = set()  # whether descent has run in this process, for sparse points and for dense ones
+
+
+def descent_seconds(pair: float, n: int, sparse: bool, n_jobs: int | None) -> float:
+    """Seconds that nearest-neighbor descent will take, given those of one comparison."""
+    threads = get_num_threads() if n_jobs is None else effective_n_jobs(n_jobs)
+    return (0.0 if sparse in _compiled else DESCENT_COMPILES) + pair * n * DESCENT_PAIRS / threads
+
+
+def seconds_per_pair(points: Any, queries: Any, columns: int, metric: str = "euclidean") -> float:
+    """Seconds that exact search takes on one thread per query and point."""
+    search = Search(points, metric, "exact", 1, 0)
+    search.of(queries[:1], columns)  # compile
+    begin = time.perf_counter()
+    search.of(queries, columns)
+    return (time.perf_counter() - begin) / (queries.shape[0] * points.shape[0])
 
 
 def empty_rows(rows: Any) -> np.ndarray:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from joblib import effective_n_jobs
 
 # Below this many elementary operations a pass takes less time than waking the threads.
 SMALL = 500_000
-
-
 # Pieces that a pass is cut into when somebody wants to know how far it is.
 PIECES = 50
+# Seconds between reports by the clock.
+BEAT = 0.5
+
+R = TypeVar("R")
 
 
 def over_chunks(
@@ -43,3 +46,18 @@ def over_chunks(
             chunk.result()
             if progress is not None:
                 progress(done / len(chunks))
+
+
+def by_the_clock(work: Callable[[], R], seconds: float, progress: Callable[[float], None]) -> R:
+    """Run what cannot say how far it is, and tell `progress` the share of the expected seconds that passed.
+
+    From nine tenths on the share only creeps: the expectation was too short. The work is in another thread,
+    and must let go of the GIL now and then, as compiled parallel loops do.
+    """
+    with ThreadPoolExecutor(1) as pool:
+        begin, future = time.perf_counter(), pool.submit(work)
+        while not wait([future], timeout=BEAT).done:
+            passed = time.perf_counter() - begin
+            progress(passed / max(seconds, passed + 0.1 * seconds))
+    progress(1.0)
+    return future.result()

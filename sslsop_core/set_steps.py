@@ -109,64 +109,56 @@ def update_predictors(
 
 
 @njit(nogil=True, cache=True)
-def update_outputs_hamming(lo, hi, S, weight, voter_starts, voters, given, exact, Z, Y_new):
-    """Outputs of points lo..hi under Hamming loss: both steps split over the labels."""
+def sum_votes(lo, hi, S, weight, voter_starts, voters, hamming, exact, Z, sums, reached):
+    """What each label would add for points lo..hi.
+
+    Under Hamming loss both steps split over the labels: the cost of leaving the label out, less the cost of
+    having it in. Under 0-1 loss these are the scores.
+    """
     q = S.shape[1]
-    gain = np.empty(q)  # cost of leaving the label out, less the cost of having it in
     for i in range(lo, hi):
-        gain[:] = 0.0
-        reached = False
         for v in range(voter_starts[i], voter_starts[i + 1]):
             p = voters[v]
-            if weight[p] == 0:
+            if weight[v] == 0:
                 continue
-            reached = True
+            reached[i] = True
             for label in range(q):
                 s = S[p, label]
-                gain[label] += weight[p] * s
+                sums[i, label] += weight[v] * s
+                if not hamming:
+                    continue
                 if exact:
                     # max over z of [z s + loss(y, z)], for y = 0 less for y = 1
-                    gain[label] += weight[p] * (max(s + 1.0 / q, 0.0) - max(s, 1.0 / q))
+                    sums[i, label] += weight[v] * (max(s + 1.0 / q, 0.0) - max(s, 1.0 / q))
                 elif Z[p, label] >= 0:
-                    gain[label] += weight[p] * (2 * Z[p, label] - 1) / q
-        if reached:
-            for label in range(q):
-                Y_new[i, label] = gain[label] > 0 if given[i, label] < 0 else given[i, label]
+                    sums[i, label] += weight[v] * (2 * Z[p, label] - 1) / q
 
 
 @njit(nogil=True, cache=True)
-def update_outputs_zero_one(lo, hi, S, weight, voter_starts, voters, given, votes, vote_weight, Y_new):
-    """Outputs of points lo..hi under 0-1 loss: the set of the summed scores, or one that was voted for."""
-    q = S.shape[1]
-    sums = np.empty(q)
+def choose_outputs(lo, hi, sums, reached, ballot_starts, ballots, ballot_weights, given, Y_new):
+    """The sets of points lo..hi: the labels with a positive sum, or a set voted for if that costs less.
+
+    Sets that nobody voted for pay the same for that, so among those only the set of the sums can win.
+    """
+    q = sums.shape[1]
     for i in range(lo, hi):
-        sums[:] = 0.0
-        reached = False
-        for v in range(voter_starts[i], voter_starts[i + 1]):
-            p = voters[v]
-            if weight[p] > 0:
-                sums += weight[p] * S[p]
-                reached = True
-        if not reached or given[i].min() >= 0:
+        if not reached[i] or given[i].min() >= 0:
             continue
         candidate = np.empty(q, dtype=Y_new.dtype)
         for label in range(q):
-            candidate[label] = sums[label] > 0 if given[i, label] < 0 else given[i, label]
+            candidate[label] = sums[i, label] > 0 if given[i, label] < 0 else given[i, label]
         lowest = np.inf
-        for c in range(voter_starts[i] - 1, voter_starts[i + 1]):
-            if c >= voter_starts[i]:
-                candidate = votes[voters[c]]
-                if candidate[0] < 0 or weight[voters[c]] == 0:
-                    continue
+        for c in range(ballot_starts[i] - 1, ballot_starts[i + 1]):
+            if c >= ballot_starts[i]:
+                candidate = ballots[c]
                 if np.any((given[i] >= 0) & (given[i] != candidate)):
                     continue
             cost = 0.0
             for label in range(q):
-                cost -= candidate[label] * sums[label]
-            for v in range(voter_starts[i], voter_starts[i + 1]):
-                p = voters[v]
-                if weight[p] > 0 and np.array_equal(votes[p], candidate):
-                    cost -= weight[p] * vote_weight[p]
+                cost -= candidate[label] * sums[i, label]
+            for v in range(ballot_starts[i], ballot_starts[i + 1]):
+                if np.array_equal(ballots[v], candidate):
+                    cost -= ballot_weights[v]
             if cost < lowest:
                 lowest = cost
                 Y_new[i] = candidate

@@ -43,8 +43,9 @@ class Shared(Protocol):
 class SharedPredictor:
     """w_0 in coordinates in which the kernel is a plain inner product.
 
-    For the linear kernel these are the features (scaled, with the constant); for another the
-    projections onto the span of the `support` tokens, K(x, support) @ `whiten`.
+    For the linear kernel these are the features, scaled; for another the projections onto the span of the
+    `support` tokens, K(x, support) @ `whiten`. A constant follows, also when the local predictors have
+    none: how common an output is, a neighborhood need not learn.
     """
 
     kernel: Kernel
@@ -55,9 +56,8 @@ class SharedPredictor:
 
     def coordinates(self, inputs: Inputs) -> Matrix:
         if self.support is not None:
-            return self.kernel.matrix(inputs, self.support) @ self.whiten
-        rows = inputs.rows / inputs.rows.dtype.type(np.sqrt(self.kernel.scale))
-        return with_intercept(rows) if self.kernel.intercept else rows
+            return with_intercept(self.kernel.matrix(inputs, self.support) @ self.whiten)
+        return with_intercept(inputs.rows / inputs.rows.dtype.type(np.sqrt(self.kernel.scale)))
 
     @property
     def transitions(self) -> np.ndarray:

@@ -10,10 +10,11 @@ from sslsop_core.datasets import Problem
 from sslsop_core.estimate import free_memory, require_fit
 
 from . import state
-from .settings import AS_DATA, MOST_TURNS
+from .settings import AS_DATA
 
 C_VALUES = [0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3]
 ETA_VALUES: list[float | str] = ["auto", 0.1, 0.3, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0]
+USUAL_TURNS = 100
 WORDS = {
     "exact": "Exact: never raises the objective",
     "paper": "Paper: eq. 16 to the letter",
@@ -66,7 +67,7 @@ def parameters(problem: Problem) -> None:
     st.slider(
         "Iterations T",
         1,
-        MOST_TURNS // 5,
+        max(USUAL_TURNS, state.settings().max_iter),  # a link may ask for more
         key=state.key_of("max_iter"),
         persist_state="session",
         help="At most so many; training ends earlier when nothing moves any more.",

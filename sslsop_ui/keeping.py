@@ -1,4 +1,4 @@
-"""Runs of the Train page, entered into the store whenever they come to rest."""
+"""Runs of the Train page, entered into the store when they begin and whenever they come to rest."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
-from sslsop_core.evaluation import Store
+from sslsop_core.evaluation import Store, training_settings
 
 from .runs import Run
 
 log = logging.getLogger(__name__)
 
-STATUSES = {"finished": "finished", "paused": "stopped", "stopped": "stopped"}
+STATUSES = {
+    "running": "unfinished", "finished": "finished", "paused": "stopped", "stopped": "stopped",
+    "failed": "failed",
+}  # fmt: skip
 
 
 def keeper(store: Store, owner: str) -> Callable[[Run, str], None]:
@@ -21,8 +24,7 @@ def keeper(store: Store, owner: str) -> Callable[[Run, str], None]:
 
     def keep(run: Run, status: str) -> None:
         try:
-            if run.turns:
-                _enter(store, owner, run, status)
+            _enter(store, owner, run, status)
         except (ValueError, OSError):
             log.exception("a run could not be entered into the store")
 
@@ -30,9 +32,8 @@ def keeper(store: Store, owner: str) -> Callable[[Run, str], None]:
 
 
 def _enter(store: Store, owner: str, run: Run, status: str) -> None:
+    settings = _settings(owner, run)
     if not run.record:
-        app = asdict(run.settings)
-        settings = {"app": app, "owner": owner, "source": run.source, "run": run.id}
         run.record = store.start("train", run.problem, settings, seed=run.settings.random_state)
     losses = [turn.loss for turn in run.turns if turn.loss is not None]
     curves: dict[str, Any] = {
@@ -41,4 +42,16 @@ def _enter(store: Store, owner: str, run: Run, status: str) -> None:
         "hidden loss": losses,
     }
     found = {"hidden loss": losses[-1]} if losses else {}
-    store.change(run.record, status=STATUSES[status], seconds=run.busy_seconds, losses=found, curves=curves)
+    store.change(
+        run.record, status=STATUSES[status], seconds=run.busy_seconds, settings=settings, losses=found,
+        curves=curves,
+    )  # fmt: skip
+
+
+def _settings(owner: str, run: Run) -> dict[str, Any]:
+    """What opens the run in the app, and what repeats it without."""
+    now = run.settings
+    repeated = training_settings(
+        run.problem, run.model, labeled=now.labeled, seed=now.data_seed, edits=run.relabelings
+    )
+    return {"app": asdict(now), "owner": owner, "source": run.source, "run": run.id} | repeated

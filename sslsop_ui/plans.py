@@ -12,6 +12,8 @@ from sklearn.base import clone
 from sslsop_core import SSLSOP, baselines
 from sslsop_core.datasets import Problem
 from sslsop_core.evaluation import Cell, Store, iter_learning_curve, iter_sweep
+from sslsop_core.evaluation.comparison import specs_of
+from sslsop_core.evaluation.fingerprints import data_spec, method_spec
 
 from .settings import AS_DATA, Settings, from_saved
 
@@ -79,12 +81,17 @@ class ComparePlan:
         )
 
     def cells(self, problem: Problem, store: Store, run: str, n_jobs: int) -> Iterator[Cell]:
-        found = methods_for(problem, self.app)
-        asked = {name: found[name] for name in self.methods}
         return iter_learning_curve(
-            asked, studied(problem, self.app), self.shares, self.folds, self.seed,
+            self._asked(problem), studied(problem, self.app), self.shares, self.folds, self.seed,
             n_jobs=n_jobs, tune=self.tune, store=store, run=run,
         )  # fmt: skip
+
+    def specs(self, problem: Problem) -> dict[str, Any]:
+        return specs_of(self._asked(problem), studied(problem, self.app))
+
+    def _asked(self, problem: Problem) -> dict[str, Any]:
+        found = methods_for(problem, self.app)
+        return {name: found[name] for name in self.methods}
 
 
 @dataclass(frozen=True)
@@ -120,13 +127,17 @@ class SweepPlan:
             self.labeled, self.seed, n_jobs=n_jobs, store=store, run=run,
         )  # fmt: skip
 
+    def specs(self, problem: Problem) -> dict[str, Any]:
+        method = methods_for(problem, self.app)[SSLSOP_NAME]
+        return {"method": method_spec(method), "problem": data_spec(studied(problem, self.app))}
+
 
 Plan = ComparePlan | SweepPlan
 
 
-def to_saved(plan: Plan) -> dict[str, Any]:
-    """The plan for the record of a run."""
-    return asdict(plan)
+def to_saved(plan: Plan, problem: Problem) -> dict[str, Any]:
+    """The plan for the record of a run, with all that repeats it."""
+    return asdict(plan) | plan.specs(problem)
 
 
 def from_saved_plan(kind: str, saved: Mapping[str, Any], names: frozenset[str]) -> Plan:

@@ -53,7 +53,8 @@ class Run(Job):
         keep: Callable[[Run, str], None] | None = None,
     ):
         """`key` tells problems apart, where things computed from them are kept; `source` is the Python
-        expression that makes the problem; `keep` is told, with its status, whenever the run comes to rest."""
+        expression that makes the problem; `keep` is told when the run begins to work, and how it is whenever
+        it comes to rest."""
         super().__init__(slots)
         self.problem, self.settings, self.key, self.source = problem, settings, key, source
         self.first_given = list(given)
@@ -175,15 +176,23 @@ class Run(Job):
         return "stopped" if self._ending or not self.turns else "paused"
 
     def _work(self, limit: int) -> str:
-        self._train(limit)
+        self.status = "running" if self.turns else "preparing"
+        self._tell("running")  # before the work: a run that is killed in the middle was begun
+        try:
+            self._train(limit)
+        except BaseException:
+            self._tell("failed")
+            raise
         done = self.n_iter >= self.target or self.settled
         status = "finished" if done else self._halted()
-        if self._keep is not None:
-            self._keep(self, status)
+        self._tell(status)
         return status
 
+    def _tell(self, status: str) -> None:
+        if self._keep is not None:
+            self._keep(self, status)
+
     def _train(self, limit: int) -> None:
-        self.status = "running" if self.turns else "preparing"
         for _ in range(limit):
             if self._halt.is_set():
                 break

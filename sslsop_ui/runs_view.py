@@ -17,6 +17,8 @@ from .texts import plain
 KINDS = {"train": "Training", "compare": "Comparison", "sweep": "Sweep"}
 TABLE = "runs table"
 MOST_SIDE_BY_SIDE = 6
+PRIVATE = ("owner", "run")
+TOLD_BY_APP = ("problem", "given", "method")  # what repeats a run: its settings in the app say the same
 
 
 def show() -> None:
@@ -193,11 +195,13 @@ def facts(record: Record) -> dict[str, Any]:
     """All that is known of a run, flat."""
     settings = dict(record.settings)
     app = settings.pop("app", {})
-    for private in ("owner", "run"):
-        settings.pop(private, None)
+    for name in PRIVATE if not app else (*PRIVATE, *TOLD_BY_APP):
+        settings.pop(name, None)
     row: dict[str, Any] = {"name": record.name, "kind": KINDS[record.kind], "data": record.data}
     row |= {"status": record.status, "begun": record.created, "seconds": round(record.seconds, 2)}
     settings |= {f"values of {name}": values for name, values in dict(settings.pop("grid", {})).items()}
+    if app and "methods" in settings:
+        settings["methods"] = list(settings["methods"])
     row |= record.losses | settings | {f"SSLSOP {name}": value for name, value in app.items()}
     row |= {"fingerprint": record.fingerprint} | {f"version {k}": v for k, v in record.versions.items()}
     return row

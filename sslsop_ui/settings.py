@@ -115,7 +115,7 @@ def _parsed_knobs(text: str) -> tuple[tuple[str, Any], ...]:
 BOUNDS: dict[str, tuple[float, float]] = {
     "labeled": (0.001, 1.0),
     "data_seed": (0, 10_000),
-    "k": (1, 200),
+    "k": (2, 200),
     "C": (0.0, 1.0),
     "eta": (1e-3, 100.0),
     "max_iter": (1, MOST_TURNS),

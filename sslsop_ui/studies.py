@@ -94,7 +94,8 @@ class Study(Job):
         assert self.problem is not None
         self.status = "preparing"
         self.cells = []
-        settings: dict[str, Any] = to_saved(self.plan) | {"owner": self.owner, "source": self.source}
+        settings: dict[str, Any] = to_saved(self.plan, self.problem)
+        settings |= {"owner": self.owner, "source": self.source}
         self.record = self.store.start(self.plan.kind, self.problem, settings, seed=self.plan.seed)
         try:
             self._collect(self.problem)

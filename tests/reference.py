@@ -54,7 +54,9 @@ def tree_loss(parents):
     return loss
 
 
-def sequence_phi(tags):
+def sequence_phi(tags, weight=1.0):
+    """Transitions count with this weight in inner products, so with its root in the feature."""
+
     def phi(x, y):
         emissions = np.zeros((x.shape[1], len(tags)))
         transitions = np.zeros((len(tags), len(tags)))
@@ -62,7 +64,7 @@ def sequence_phi(tags):
             emissions[:, tags.index(y[t])] += x[t]
             if t > 0:
                 transitions[tags.index(y[t - 1]), tags.index(y[t])] += 1
-        return np.concatenate([emissions.ravel(), transitions.ravel()])
+        return np.concatenate([emissions.ravel(), np.sqrt(weight) * transitions.ravel()])
 
     return phi
 

@@ -11,9 +11,19 @@ import pytest
 import scipy.sparse as sp
 from joblib import parallel_config
 
-from sslsop_core import SSLSOP, Classes, Sequences, TreeLeaves, baselines, datasets, evaluation, load_model
+from sslsop_core import (
+    SSLSOP,
+    Classes,
+    Sequences,
+    TreeLeaves,
+    baselines,
+    datasets,
+    evaluation,
+    hybrid_start,
+    load_model,
+)
 from sslsop_core.cluster import current_client
-from tests.problems import TREE
+from tests.problems import KINDS, TREE, make
 
 distributed = pytest.importorskip("distributed", reason="Dask is an extra: requirements-cluster.txt")
 da = pytest.importorskip("dask.array", reason="Dask is an extra: requirements-cluster.txt")
@@ -48,16 +58,74 @@ def assert_same_run(here, there):
         assert theirs.objective == pytest.approx(ours.objective, rel=1e-9)
 
 
-@pytest.mark.parametrize("init", ["guided", "spread", "global", "random"])
+def on_cluster(model):
+    return SSLSOP(**model.get_params() | {"engine": "dask"})
+
+
+@pytest.mark.parametrize("init", ["guided", "spread", "global", "random", "nearest", "hybrid", "auto"])
 @pytest.mark.parametrize("output_step", ["exact", "paper"])
 def test_a_cluster_learns_what_one_machine_learns(client, init, output_step):
     X, y = blobs()
     model = SSLSOP(init=init, output_step=output_step, k=8, max_iter=5)
     here = model.fit(X, y)
-    there = SSLSOP(**model.get_params() | {"engine": "dask"}).fit(X, y)
+    there = on_cluster(model).fit(X, y)
+    assert there.init_ == here.init_
     assert np.array_equal(there.graph_.neighbors, here.graph_.neighbors)
     assert_same_run(here, there)
     assert np.array_equal(there.predict(X[:30] + 0.1), here.predict(X[:30] + 0.1))
+
+
+def partly_labeled(kind, n=80):
+    """A random problem in which some outputs are given, some in part, and most are missing."""
+    rng = np.random.default_rng(0)
+    twin = make(kind, rng, n=n)
+    y = [
+        output if i % 5 == 0 else twin.partly(rng, output) if i % 7 == 0 else None
+        for i, output in enumerate(twin.truth)
+    ]
+    return twin, y
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("output_step", ["exact", "paper"])
+def test_every_space_learns_what_it_learns_on_one_machine(client, kind, output_step):
+    twin, y = partly_labeled(kind)
+    model = SSLSOP(twin.space, init="guided", output_step=output_step, k=7, max_iter=4, tol=0)
+    here, there = model.fit(twin.X, y), on_cluster(model).fit(twin.X, y)
+    assert_same_run(here, there)
+    assert list(there.predict(twin.X[:9])) == list(here.predict(twin.X[:9]))
+
+
+@pytest.mark.parametrize("init", ["spread", "global", "nearest", "hybrid"])
+def test_sequences_start_as_on_one_machine(client, init):
+    twin, y = partly_labeled("sequences-01")
+    model = SSLSOP(twin.space, init=init, k=7, max_iter=3, tol=0)
+    assert_same_run(model.fit(twin.X, y), on_cluster(model).fit(twin.X, y))
+
+
+def test_sparse_sequences_are_neighbors_by_weighted_sums_of_all(client):
+    rng = np.random.default_rng(0)
+    X = [sp.random(rng.integers(1, 6), 30, density=0.2, format="csr", random_state=i) for i in range(80)]
+    y = [tuple("NV"[t] for t in rng.integers(0, 2, x.shape[0])) if i % 4 == 0 else None
+         for i, x in enumerate(X)]  # fmt: skip
+    model = SSLSOP(Sequences("NV"), k=6, metric="cosine", init="guided", max_iter=3, tol=0)
+    here, there = model.fit(X, y), on_cluster(model).fit(X, y)
+    assert np.array_equal(there.graph_.neighbors, here.graph_.neighbors)
+    assert_same_run(here, there)
+
+
+def test_a_hybrid_start_draws_the_same_points_as_on_one_machine(client, monkeypatch):
+    monkeypatch.setattr(hybrid_start, "MOST_POINTS", 30)
+    X, y = blobs(labeled=0.2)
+    model = SSLSOP(init="hybrid", k=8, max_iter=3, tol=0)
+    assert_same_run(model.fit(X, y), on_cluster(model).fit(da.from_array(X, chunks=(150, 6)), y))
+
+
+def test_rows_of_zeros_find_the_nearest_labelled_point_by_cosine(client):
+    X, y = blobs(n=120, labeled=0.2)
+    X[::17] = 0
+    model = SSLSOP(init="nearest", metric="cosine", k=6, max_iter=1)
+    assert_same_run(model.fit(X, y), on_cluster(model).fit(X, y))
 
 
 def test_trees_sparse_rows_and_partly_given_outputs_run_too(client):
@@ -103,10 +171,20 @@ def test_outputs_given_between_turns_on_the_cluster_count(client):
     assert models[1].outputs_[0] == 3
 
 
-def test_a_killed_worker_changes_nothing_and_is_reported(cluster, client, caplog):
-    X, y = blobs(n=600)
-    here = SSLSOP(k=8, init="guided", max_iter=8, tol=0).fit(X, y)
-    there = SSLSOP(k=8, init="guided", max_iter=8, tol=0, engine="dask")
+def some_blobs():
+    return None, *blobs(n=600)
+
+
+def some_sequences():
+    twin, y = partly_labeled("sequences-hamming", n=150)
+    return twin.space, twin.X, y
+
+
+@pytest.mark.parametrize("problem", [some_blobs, some_sequences])
+def test_a_killed_worker_changes_nothing_and_is_reported(cluster, client, caplog, problem):
+    space, X, y = problem()
+    here = SSLSOP(space, k=8, init="guided", max_iter=8, tol=0).fit(X, y)
+    there = SSLSOP(space, k=8, init="guided", max_iter=8, tol=0, engine="dask")
     with caplog.at_level(logging.WARNING, logger="sslsop_core.cluster"):
         for turn in there.iter_fit(X, y):
             if turn.t == 4:
@@ -124,6 +202,22 @@ def test_memory_on_the_workers_does_not_grow_with_the_turns(client):
     model = SSLSOP(k=8, init="guided", max_iter=12, tol=0, engine="dask")
     keys = {turn.t: sum(client.run(stored).values()) for turn in model.iter_fit(X, y)}
     assert max(keys[t] for t in range(8, 13)) <= max(keys[t] for t in range(2, 5)) + 4
+
+
+def test_a_turn_sends_as_much_for_many_features_as_for_few(client):
+    def sent(dask_worker):
+        return dask_worker.transfer_outgoing_bytes_total
+
+    traffic = []
+    for d in (4, 200):
+        X, y = blobs(d=d)
+        total = {
+            turn.t: sum(client.run(sent).values())
+            for turn in SSLSOP(k=8, init="spread", max_iter=6, tol=0, engine="dask").iter_fit(X, y)
+        }
+        traffic.append((total[6] - total[2]) / 4)
+    assert traffic[1] < 1.5 * traffic[0]
+    assert traffic[1] < X.nbytes / 2
 
 
 def test_after_a_lost_client_outputs_remain_and_the_cluster_is_clean(cluster):
@@ -155,13 +249,9 @@ def losses(comparison):
 
 
 def test_what_a_cluster_cannot_do_is_refused_with_the_way_out(client):
-    X, y = blobs(n=30)
-    with pytest.raises(ValueError, match="init one of auto"):
-        SSLSOP(init="nearest", engine="dask").fit(X, y)
-    with pytest.raises(ValueError, match="hybrid"):
-        SSLSOP(init="hybrid", engine="dask").fit(X, y)
-    with pytest.raises(ValueError, match="Classes and TreeLeaves"):
-        SSLSOP(Sequences("ab"), engine="dask").fit([np.ones((2, 3))] * 4, [("a", "b"), None, None, None])
+    X, _ = blobs(n=30)
+    with pytest.raises(ValueError, match="list of"):
+        SSLSOP(Sequences("ab"), engine="dask").fit(da.from_array(X, chunks=(10, 6)), [None] * 30)
     with pytest.raises(ValueError, match="at least one output"):
         SSLSOP(Classes([0, 1]), engine="dask").fit(X, [None] * 30)
 

@@ -9,6 +9,7 @@ import pytest
 
 from sslsop_core import SSLSOP, Classes, Sequences
 from sslsop_core.estimate import Estimate, free_memory, require_fit
+from sslsop_core.neighbors import descent_seconds
 
 
 def test_memory_grows_with_the_square_of_k():
@@ -40,6 +41,16 @@ def test_sequences_cost_more_than_points():
     points = SSLSOP(Classes("abc"), k=5).estimate(np.ones((50, 4)))
     sentences = SSLSOP(Sequences("abc"), k=5).estimate([np.ones((9, 4))] * 50)
     assert sentences.memory > points.memory
+
+
+def test_what_descent_compiles_counts_once_a_process():
+    X, y = np.random.default_rng(0).normal(size=(2000, 30)), [0, 1] * 1000
+    model = SSLSOP(k=7, init="spread", max_iter=1, search="approximate")
+    before = descent_seconds(0.0, len(X), True, 1)
+    model.fit(X, y)
+    assert descent_seconds(0.0, len(X), False, 1) == 0
+    assert descent_seconds(0.0, len(X), True, 1) == before
+    assert descent_seconds(1e-9, 2000, False, 2) == descent_seconds(1e-9, 1000, False, 1)
 
 
 def test_time_is_the_phases_and_then_per_turn():

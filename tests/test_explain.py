@@ -6,7 +6,7 @@ import pytest
 from sslsop_core import SSLSOP, load_model
 
 from .problems import KINDS, make
-from .test_learner import explicit_weights, hidden
+from .test_learner import LITERAL, explicit_weights, hidden, with_one
 
 
 @pytest.fixture(params=KINDS)
@@ -17,7 +17,7 @@ def fitted(request):
     return (
         twin,
         given,
-        SSLSOP(twin.space, k=5, max_iter=8, scale=1.0, init="guided", eta=5.0).fit(twin.X, given),
+        SSLSOP(twin.space, k=5, max_iter=8, init="guided", eta=5.0, **LITERAL).fit(twin.X, given),
     )
 
 
@@ -30,7 +30,7 @@ def test_votes_carry_the_scores_of_the_neighborhoods_that_contain_the_point(fitt
         voters = {hood for hood, row in enumerate(model.graph_.neighbors) if i in row}
         assert {vote.neighborhood for vote in why.votes} <= voters
         for vote in why.votes:
-            w, x = W[vote.neighborhood], twin.X[i]
+            w, x = W[vote.neighborhood], with_one(twin.X[i])
             assert vote.score == pytest.approx(w @ twin.phi(x, why.output), abs=1e-9)
             assert vote.runner_up_score == pytest.approx(w @ twin.phi(x, why.runner_up), abs=1e-9)
             assert vote.output == twin.space.argmax(x, w)
@@ -60,7 +60,9 @@ def test_a_new_point_is_explained_by_its_nearest_neighborhoods_and_its_own(fitte
     assert sum(vote.weight for vote in why.votes) == pytest.approx(1)
     for vote in why.votes:
         if vote.neighborhood is not None:
-            assert vote.score == pytest.approx(W[vote.neighborhood] @ twin.phi(x, why.output), abs=1e-9)
+            assert vote.score == pytest.approx(
+                W[vote.neighborhood] @ twin.phi(with_one(x), why.output), abs=1e-9
+            )
             assert vote.weight == pytest.approx(share[vote.neighborhood] / 2)
     assert sum(weight for _, weight in why.sources) == pytest.approx(1)
     assert all(given[j] is not None for j, _ in why.sources)

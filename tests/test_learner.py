@@ -22,6 +22,8 @@ from . import reference
 from .problems import KINDS, TREE, make
 
 INITS = ["guided", "spread", "nearest", "global", "random"]
+# Features as they are and a constant one: predictors that the literal equations can follow.
+LITERAL = {"scale": 1.0, "intercept": True, "transitions": 1.0}
 
 
 def hidden(twin, rng, share=0.5):
@@ -70,14 +72,15 @@ def test_predictions_are_the_mean_scores_of_the_nearest_predictors(kind, init):
     rng = np.random.default_rng(1)
     twin = make(kind, rng, n=20)
     fresh = make(kind, rng, n=10).X
-    model = SSLSOP(twin.space, k=4, init=init, max_iter=3, scale=1.0, own_predictor=False)
+    model = SSLSOP(twin.space, k=4, init=init, max_iter=3, own_predictor=False, **LITERAL)
     model.fit(twin.X, hidden(twin, rng))
     points = model._meet(fresh, None)
     W = explicit_weights(model)
     predicted = model.predict(fresh)
     for i, x in enumerate(fresh):
         nearest, share = points.nearest[i], points.share[i]
-        assert predicted[i] == reference.predict_new(twin.phi, twin.outputs_of(x), W, x, nearest, share)
+        outputs, phi = twin.outputs_of(x), twin.phi
+        assert predicted[i] == reference.predict_new(phi, outputs, W, with_one(x), nearest, share)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -86,13 +89,13 @@ def test_a_new_point_gets_a_predictor_trained_like_the_others(kind):
     twin = make(kind, rng, n=20)
     fresh = make(kind, rng, n=10).X
     # From a shared start no z is drawn, so that the literal steps can be followed.
-    model = SSLSOP(twin.space, k=4, init="global", max_iter=3, scale=1.0, weights="uniform")
+    model = SSLSOP(twin.space, k=4, init="global", max_iter=3, weights="uniform", **LITERAL)
     model.fit(twin.X, hidden(twin, rng))
     nearest = model._meet(fresh, None).nearest
     W, predicted = explicit_weights(model), model.predict(fresh)
     for i, x in enumerate(fresh):
         w = shared_weights(model)
-        X, Y = [twin.X[j] for j in nearest[i]], [model.outputs_[j] for j in nearest[i]]
+        X, Y = [with_one(twin.X[j]) for j in nearest[i]], [model.outputs_[j] for j in nearest[i]]
         for _ in range(model.n_iter_):
             z = [
                 reference.z_star(twin.phi, twin.delta, twin.outputs_of(a), w, a, b)
@@ -101,7 +104,13 @@ def test_a_new_point_gets_a_predictor_trained_like_the_others(kind):
             w = reference.w_next(twin.phi, w, X, Y, z, range(4), [0.25] * 4, model.C, model.eta)
         all_w = np.vstack([W[nearest[i]], w])
         share = [0.125] * 4 + [0.5]
-        assert predicted[i] == reference.predict_new(twin.phi, twin.outputs_of(x), all_w, x, range(5), share)
+        outputs, phi = twin.outputs_of(x), twin.phi
+        assert predicted[i] == reference.predict_new(phi, outputs, all_w, with_one(x), range(5), share)
+
+
+def with_one(x):
+    """The input with a constant feature, which is what an intercept is."""
+    return np.concatenate([x, np.ones((*x.shape[:-1], 1))], axis=-1)
 
 
 def shared_weights(model):
@@ -113,13 +122,13 @@ def shared_weights(model):
 
 
 def explicit_weights(model):
-    """w_i of every neighborhood, from coefficients and shared start."""
+    """w_i of every neighborhood on features `with_one`, from coefficients and shared start."""
     engine, space, k = model._engine, model.space_, model.k_
     W = []
     for i in range(len(engine.inputs)):
         rows = slice(engine.at[i * k], engine.at[(i + 1) * k])
         columns = engine.A[rows] @ space.embedding if hasattr(space, "embedding") else engine.A[rows]
-        w = engine.inputs.rows[engine.tokens[rows]].T @ columns
+        w = with_one(engine.inputs.rows[engine.tokens[rows]]).T @ columns
         if model._shared is not None:
             w = w + engine.start_weight * model._shared.weights.W
         parts = [w.ravel()] + ([engine.T[i].ravel()] if space.kind == "sequences" else [])

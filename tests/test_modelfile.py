@@ -14,7 +14,7 @@ from safetensors.numpy import load, save
 
 from sslsop_core import SSLSOP, Classes, datasets, load_model
 from sslsop_core.datasets.problem import take
-from sslsop_core.modelfile import dump_model
+from sslsop_core.modelfile import VERSION, dump_model
 
 from .problems import KINDS, make
 from .test_learner import hidden
@@ -126,7 +126,7 @@ def rewritten(change):
 
 
 CHANGES = {
-    "newer version": lambda h, t, m: m.update(version=2),
+    "newer version": lambda h, t, m: m.update(version=VERSION + 1),
     "version of another kind": lambda h, t, m: m.update(version="one"),
     "neighbor out of range": lambda h, t, m: t.update(neighbors=t["neighbors"] + 100),
     "negative neighbor": lambda h, t, m: t.update(neighbors=t["neighbors"] - 5),

@@ -22,9 +22,14 @@ C, ETA = 0.1, 0.7
 class Run:
     """An engine and, beside it, explicit weight vectors W that obey the literal equations."""
 
-    def __init__(self, kind, seed, *, with_start, anchor=False, known=1.0, partly=False, n_jobs=1):
+    def __init__(
+        self, kind, seed, *, with_start, anchor=False, known=1.0, partly=False, n_jobs=1, transitions=1.0
+    ):
         rng = np.random.default_rng(seed)
         self.twin = twin = make(kind, rng)
+        self.transitions = transitions
+        if transitions != 1:
+            twin.phi = reference.sequence_phi(list(twin.space.names), transitions)
         n, k = len(twin.X), 4
         self.neighbors = np.array([rng.permutation(n)[:k] for _ in range(n)], dtype=np.int32)
         self.share = rng.dirichlet(np.ones(k), size=n)
@@ -44,7 +49,14 @@ class Run:
         start = self._start(inputs) if with_start else None
         graph = Graph(self.neighbors, np.zeros((n, k)), 1.0)
         self.engine = engine_for(twin.space)(
-            twin.space, inputs, graph, self.share, Kernel(None, False), start, seed, n_jobs
+            twin.space,
+            inputs,
+            graph,
+            self.share,
+            Kernel(None, False, transitions=transitions),
+            start,
+            seed,
+            n_jobs,
         )
         self.starts = inputs.starts
 
@@ -52,7 +64,7 @@ class Run:
         space, q = self.twin.space, len(self.twin.space)
         emissions, T = self.w0, None
         if space.kind == "sequences":
-            emissions, T = self.w0[: -q * q], self.w0[-q * q :].reshape(q, q)
+            emissions, T = self.w0[: -q * q], np.sqrt(self.transitions) * self.w0[-q * q :].reshape(q, q)
         scores = inputs.rows @ emissions.reshape(inputs.d, -1)
         if hasattr(space, "embedding"):
             scores = scores @ space.embedding.T
@@ -144,6 +156,14 @@ def score(space, rows, T, y):
     if space.kind == "labelsets":
         return rows[0] @ np.array(y)
     return rows[0, space.names.index(y)]
+
+
+@pytest.mark.parametrize("anchor", [False, True])
+@pytest.mark.parametrize("loss", ["01", "hamming"])
+def test_transitions_of_less_weight_are_the_equations_with_a_smaller_feature(loss, anchor):
+    run = Run(f"sequences-{loss}", seed=6, with_start=True, anchor=anchor, transitions=0.3)
+    for _ in range(3):
+        run.turn(exact=False)
 
 
 HAS_CLOSED_FORM = [kind for kind in KINDS if kind != "sequences-hamming"]

@@ -11,7 +11,7 @@ from sslsop_core import SSLSOP, datasets, load_model
 from sslsop_core.modelfile import dump_model
 from sslsop_ui import state, warmup
 from sslsop_ui.runs import Run
-from sslsop_ui.settings import Settings
+from sslsop_ui.settings import BOUNDS, Settings
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "assets" / "examples"
@@ -135,6 +135,14 @@ def test_every_parameter_reaches_the_model():
     sound(app.run())
     button(app, "Reset all parameters").click().run()
     assert state.Settings(data="blobs").k == app.slider[0].value
+
+
+@pytest.mark.parametrize("page", ["data", "train", "compare", "sensitivity"])
+@pytest.mark.parametrize("end", [0, 1])
+def test_a_link_at_the_ends_of_what_is_allowed_opens(page, end):
+    ends = {name: str(bounds[end]) for name, bounds in BOUNDS.items()}
+    app = open_page(page, data="blobs", **ends)
+    assert app.session_state[state.key_of("max_iter")] == BOUNDS["max_iter"][end]
 
 
 def test_settings_survive_a_change_of_page():

@@ -247,3 +247,23 @@ def test_only_so_many_runs_are_kept():
     for _ in range(MOST_JOBS):
         enter(registry)
     assert registry.get(first.id) is None
+
+
+def test_the_keeper_is_told_before_the_work_begins_and_how_it_ends():
+    told: list[tuple[str, int]] = []
+    run = Run(PROBLEM, GIVEN, SETTINGS, keep=lambda run, status: told.append((status, run.n_iter)))
+    run.step()
+    run.wait(30)
+    run.go()
+    run.wait(30)
+    assert told[:2] == [("running", 0), ("paused", 1)]
+    assert told[2:] == [("running", 1), ("finished", run.n_iter)]
+
+
+def test_the_keeper_is_told_of_a_run_that_fails():
+    told: list[str] = []
+    run = Run(PROBLEM, GIVEN, replace(SETTINGS, k=0), keep=lambda run, status: told.append(status))
+    run.go()
+    run.wait(30)
+    assert run.status == "failed"
+    assert told == ["running", "failed"]

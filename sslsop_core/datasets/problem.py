@@ -34,6 +34,7 @@ class Problem:
     views : two sets of columns for co-training.
     layout : (n, 2) map coordinates, where they were computed beforehand.
     report : what was understood, when the problem was read from a file.
+    loaded : name and knobs, when `load` made it.
 
     >>> from sslsop_core import Classes
     >>> X = np.arange(12.0).reshape(6, 2)
@@ -56,6 +57,7 @@ class Problem:
     source: str = ""
     licence: str = ""
     report: Any = None
+    loaded: tuple[str, dict[str, Any]] | None = None
 
     def __post_init__(self) -> None:
         if self.X is None:

@@ -109,4 +109,5 @@ def load(name: str, **knobs: Any) -> Problem:
         description=record.description,
         source=record.source,
         licence=record.licence,
+        loaded=(name, knobs),
     )

@@ -9,6 +9,7 @@ from .comparison import (
     learning_curve,
 )
 from .losses import average_loss, losses
+from .repeat import repeat_cells, repeat_training, training_settings
 from .store import Record, Store
 from .sweeps import Sweep, iter_sweep, sweep
 
@@ -26,5 +27,8 @@ __all__ = [
     "iter_sweep",
     "learning_curve",
     "losses",
+    "repeat_cells",
+    "repeat_training",
     "sweep",
+    "training_settings",
 ]

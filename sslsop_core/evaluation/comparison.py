@@ -12,7 +12,7 @@ import pandas as pd
 from ..bounds import require_between
 from ..datasets import Problem
 from .cells import Cell, Protocol, Task
-from .fingerprints import method_spec
+from .fingerprints import data_spec, method_spec
 from .losses import HIGHER_IS_BETTER
 from .schedule import iter_cells
 from .statistics import interval, paired
@@ -198,7 +198,7 @@ def cross_validate(
     named = name_methods(methods)
     run = None
     if store is not None:
-        settings = asdict(Protocol(folds, labeled, seed, tune)) | {"methods": specs_of(named)}
+        settings = asdict(Protocol(folds, labeled, seed, tune)) | specs_of(named, problem)
         run = store.start("compare", problem, settings, seed=seed)
     cells = iter_cross_validate(
         named, problem, folds, labeled, seed, n_jobs=n_jobs, tune=tune, store=store, run=run
@@ -245,7 +245,7 @@ def learning_curve(
     run = None
     if store is not None:
         settings = {"folds": folds, "shares": list(shares), "seed": seed, "tune": tune}
-        run = store.start("compare", problem, settings | {"methods": specs_of(named)}, seed=seed)
+        run = store.start("compare", problem, settings | specs_of(named, problem), seed=seed)
     cells = in_order(
         iter_learning_curve(
             named, problem, shares, folds, seed, n_jobs=n_jobs, tune=tune, store=store, run=run
@@ -279,9 +279,10 @@ def in_order(cells: Iterable[Cell], named: Mapping[str, Any]) -> list[Cell]:
     return sorted(cells, key=lambda cell: (cell.labeled, cell.fold, place[cell.method]))
 
 
-def specs_of(named: Mapping[str, Any]) -> dict[str, Any]:
-    """Methods as plain data, for the record of a run."""
-    return {name: method_spec(method) for name, method in named.items()}
+def specs_of(named: Mapping[str, Any], problem: Problem) -> dict[str, Any]:
+    """Methods and data as plain values, for the record of a run."""
+    methods = {name: method_spec(method) for name, method in named.items()}
+    return {"methods": methods, "problem": data_spec(problem)}
 
 
 def _iter_protocols(

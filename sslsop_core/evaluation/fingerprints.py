@@ -52,6 +52,12 @@ def method_spec(method: Any) -> dict[str, Any]:
     return {"kind": type(method).__name__, "parameters": kept}
 
 
+def data_spec(problem: Problem) -> dict[str, Any]:
+    """What finds the data of a run again: the name and the knobs that they were loaded by, where they have
+    one, and the metric."""
+    return {"load": problem.loaded, "metric": problem.metric}
+
+
 def canonical(value: Any) -> str:
     """The same JSON text for equal values, whatever the order of keys."""
     return json.dumps(value, sort_keys=True, default=plain)

@@ -151,6 +151,7 @@ def chosen(comparison: Comparison) -> pd.DataFrame:
 
 
 # --- figures -----------------------------------------------------------------------------------------------
+# Plotly takes text for HTML: names are escaped.
 
 
 def losses_figure(result: Result) -> go.Figure:
@@ -160,21 +161,21 @@ def losses_figure(result: Result) -> go.Figure:
     figure = go.Figure()
     for i, method in enumerate(table.index):
         folds = list(comparison.values(method).values())
-        color = COLORS[i % len(COLORS)]
+        color, shown = COLORS[i % len(COLORS)], escape(method)
         figure.add_scatter(
-            x=folds, y=[method] * len(folds), mode="markers", marker={"color": color, "opacity": 0.35},
+            x=folds, y=[shown] * len(folds), mode="markers", marker={"color": color, "opacity": 0.35},
             name="a fold", hoverinfo="x", showlegend=False,
         )  # fmt: skip
         row = table.loc[method]
         figure.add_scatter(
-            x=[row["mean"]], y=[method], mode="markers", marker={"color": color, "size": 12},
-            error_x={"array": [row["high"] - row["mean"]], "thickness": 2}, name=method, showlegend=False,
+            x=[row["mean"]], y=[shown], mode="markers", marker={"color": color, "size": 12},
+            error_x={"array": [row["high"] - row["mean"]], "thickness": 2}, name=shown, showlegend=False,
         )  # fmt: skip
     known = [method for method in table.index if method in paper]
     if known:
         figure.add_scatter(
-            x=[paper[method] for method in known], y=known, mode="markers", name="the paper's figure",
-            marker={"symbol": "x", "color": "#5a6478", "size": 9},
+            x=[paper[method] for method in known], y=list(map(escape, known)), mode="markers",
+            name="the paper's figure", marker={"symbol": "x", "color": "#5a6478", "size": 9},
         )  # fmt: skip
     figure.update_yaxes(autorange="reversed")
     return _laid_out(figure, "average loss on test points", 90 + 42 * len(table))
@@ -203,10 +204,11 @@ def time_figure(results: Sequence[Result]) -> go.Figure:
     methods = list(dict.fromkeys(method for result in results for method in result.comparison.methods))
     for i, method in enumerate(methods):
         seconds = {
-            result.benchmark.name: result.comparison.table()["fit_seconds"].get(method) for result in results
+            escape(result.benchmark.name): result.comparison.table()["fit_seconds"].get(method)
+            for result in results
         }
         figure.add_scatter(
-            x=list(seconds), y=list(seconds.values()), name=method, mode="markers",
+            x=list(seconds), y=list(seconds.values()), name=escape(method), mode="markers",
             marker={"size": 14, "color": COLORS[i % len(COLORS)], "opacity": 0.8},
         )  # fmt: skip
     figure.update_yaxes(title="seconds, median over folds", type="log")

@@ -156,8 +156,8 @@ class Store:
         return record.id
 
     def change(self, run: str, **facts: Any) -> None:
-        """Set name, status, seconds, losses or curves of a run."""
-        allowed = ("name", "status", "seconds", "losses", "curves")
+        """Set name, status, seconds, settings, losses or curves of a run."""
+        allowed = ("name", "status", "seconds", "settings", "losses", "curves")
         strange = sorted(set(facts) - set(allowed))
         if strange or not facts:
             raise ValueError(f"facts must be among {', '.join(allowed)}; got {', '.join(strange) or 'none'}.")

@@ -19,7 +19,7 @@ from ..datasets import Problem
 from ..learner import SSLSOP
 from .cells import Cell, Protocol, Task
 from .comparison import cells_frame
-from .fingerprints import method_spec
+from .fingerprints import data_spec, method_spec
 from .schedule import iter_cells
 from .statistics import interval
 from .store import Store
@@ -138,7 +138,8 @@ def sweep(
     """
     run = None
     if store is not None:
-        settings = {"folds": folds, "labeled": labeled, "seed": seed, "grid": dict(grid)}
-        run = store.start("sweep", problem, settings | {"method": method_spec(method)}, seed=seed)
+        settings: dict[str, Any] = {"folds": folds, "labeled": labeled, "seed": seed, "grid": dict(grid)}
+        settings |= {"method": method_spec(method), "problem": data_spec(problem)}
+        run = store.start("sweep", problem, settings, seed=seed)
     cells = iter_sweep(method, problem, grid, folds, labeled, seed, n_jobs=n_jobs, store=store, run=run)
     return Sweep(list(cells), dict(grid))

@@ -46,22 +46,28 @@ def free_port() -> int:
 
 @contextmanager
 def server() -> Iterator[str]:
-    """The app as the README starts it, on a port of its own; yields its address."""
+    """The app as the README starts it, with a home and a port of its own; yields its address."""
+    with TemporaryDirectory(prefix="sslsop") as home, process_at(home) as (_, address):
+        yield address
+
+
+@contextmanager
+def process_at(home: str | Path) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+    """The process of a server that keeps its runs in `home`, and its address; it may be dead at the end."""
     port = free_port()
     command = [sys.executable, "-m", "streamlit", "run", "app.py", f"--server.port={port}"]
-    with TemporaryDirectory(prefix="sslsop") as home:
-        environment = os.environ | {"PYTHONUNBUFFERED": "1", "SSLSOP_HOME": home}
-        process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, env=environment)
+    environment = os.environ | {"PYTHONUNBUFFERED": "1", "SSLSOP_HOME": str(home)}
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, env=environment)
+    try:
+        wait_until_up(f"http://127.0.0.1:{port}/_stcore/health", process)
+        yield process, f"http://127.0.0.1:{port}"
+    finally:
+        process.terminate()
         try:
-            wait_until_up(f"http://127.0.0.1:{port}/_stcore/health", process)
-            yield f"http://127.0.0.1:{port}"
-        finally:
-            process.terminate()
-            try:
-                process.wait(10)
-            except subprocess.TimeoutExpired:  # it is still compiling
-                process.kill()
-                process.wait(10)
+            process.wait(10)
+        except subprocess.TimeoutExpired:  # it is still compiling
+            process.kill()
+            process.wait(10)
 
 
 def wait_until_up(address: str, process: subprocess.Popen[bytes]) -> None:
@@ -123,6 +129,8 @@ class Visitor:
         text = self.page.locator(".stMain [data-testid=stProgress]").filter(has_text=_any(pattern))
         expect(text.first).to_be_visible(timeout=timeout)
         expect(self.page.get_by_text("Why this output?").first).to_be_visible()
+        turns, _, _ = self.page.locator("[data-testid=stMetricValue]").first.inner_text().partition(" /")
+        expect(self.page.locator(".scrub").first).to_have_attribute("max", turns)  # the map has them all
 
     def find_point(self) -> tuple[float, float]:
         """Page coordinates of some point, found by hovering."""
