@@ -37,7 +37,8 @@ test)
     .venv/bin/ruff format --check .
     .venv/bin/mypy
     browser
-    exec .venv/bin/python -m pytest
+    .venv/bin/python -m pytest -n auto --dist worksteal --ignore tests/e2e
+    exec .venv/bin/python -m pytest tests/e2e  # by themselves: a browser and a server take all cores
     ;;
 lock)
     pip -r requirements.txt uv

@@ -75,11 +75,13 @@ def sslsop(n: int) -> dict[str, float]:
     expected = model.estimate(X, y)
     before = psutil.Process().memory_info().rss
     measured = watch(model, X, y)
+    memory = added_memory(before)
     begin = time.perf_counter()
     model.predict(X_new)
     return measured | {
         "predict": time.perf_counter() - begin,
-        "memory": added_memory(before),
+        "memory": memory,
+        "with_predict": added_memory(before),
         "expected": expected.seconds(T),
         "expected_memory": expected.memory,
     }
@@ -137,16 +139,17 @@ def news() -> None:
 
 def main(sizes: list[int], plot: Path) -> None:
     print(
-        f"{'n':>9} {'search':>8} {'first':>7} {'inner':>7} {'turn':>8} {'fit':>8} {'predict':>8} {'GiB':>6}"
-        f"  {'expected fit':>12} {'GiB':>6} {'LabelSpreading':>15} {'GiB':>6}   (seconds)"
+        f"{'n':>9} {'search':>8} {'first':>7} {'inner':>7} {'turn':>8} {'fit':>8} {'GiB':>6} {'expected fit':>12}"
+        f" {'GiB':>6} {'predict':>8} {'GiB':>6} {'LabelSpreading':>15} {'GiB':>6}   (seconds; peak memory)"
     )
     ours, spreading = {}, {}
     for n in sizes:
         ours[n] = alone(sslsop, n)
-        times = zip(("search", "first", "gram", "turn", "fit", "predict"), (8, 7, 7, 8, 8, 8), strict=True)
-        line = "".join(f"{ours[n][name]:>{width}.2f} " for name, width in times)
-        line += f"{ours[n]['memory'] / 2**30:>6.2f}  {ours[n]['expected']:>12.2f} "
-        line += f"{ours[n]['expected_memory'] / 2**30:>6.2f} "
+        times = zip(("search", "first", "gram", "turn", "fit"), (8, 7, 7, 8, 8), strict=True)
+        line = "".join(f"{ours[n][name]:>{width}.{2 + (name == 'turn')}f} " for name, width in times)
+        line += f"{ours[n]['memory'] / 2**30:>6.2f} {ours[n]['expected']:>12.2f} "
+        line += f"{ours[n]['expected_memory'] / 2**30:>6.2f} {ours[n]['predict']:>8.2f} "
+        line += f"{ours[n]['with_predict'] / 2**30:>6.2f} "
         if n <= SPREADING:
             spreading[n] = alone(label_spreading, n)
             line += f"{spreading[n]['fit']:>15.2f} {spreading[n]['memory'] / 2**30:>6.2f}"

@@ -23,8 +23,9 @@ from .parallel import by_the_clock
 
 # Exact search is n^2; past this size nearest-neighbor descent is faster and good enough.
 EXACT_UP_TO = 50_000
-# Nearest-neighbor descent takes as long as so many exact comparisons per point, and compiles once a process.
-DESCENT_PAIRS, DESCENT_COMPILES = 80_000, 25.0
+# Nearest-neighbor descent takes as long as so many exact comparisons per point, of a million; more points are
+# further apart in memory. It compiles once a process.
+DESCENT_PAIRS, DESCENT_EXPONENT, DESCENT_COMPILES = 35_000, 1.25, 25.0
 # Queries and points that are timed to know what a comparison takes.
 TIMED = (512, 20_000)
 # In fewer dimensions trees find neighbors without looking at all points.
@@ -202,7 +203,8 @@ _compiled: set[bool] = set()  # whether descent has run in this process, for spa
 def descent_seconds(pair: float, n: int, sparse: bool, n_jobs: int | None) -> float:
     """Seconds that nearest-neighbor descent will take, given those of one comparison."""
     threads = get_num_threads() if n_jobs is None else effective_n_jobs(n_jobs)
-    return (0.0 if sparse in _compiled else DESCENT_COMPILES) + pair * n * DESCENT_PAIRS / threads
+    pairs = DESCENT_PAIRS * 1e6 * (n / 1e6) ** DESCENT_EXPONENT
+    return (0.0 if sparse in _compiled else DESCENT_COMPILES) + pair * pairs / threads
 
 
 def seconds_per_pair(points: Any, queries: Any, columns: int, metric: str = "euclidean") -> float:
