@@ -139,8 +139,9 @@ def news() -> None:
 
 def main(sizes: list[int], plot: Path) -> None:
     print(
-        f"{'n':>9} {'search':>8} {'first':>7} {'inner':>7} {'turn':>8} {'fit':>8} {'GiB':>6} {'expected fit':>12}"
-        f" {'GiB':>6} {'predict':>8} {'GiB':>6} {'LabelSpreading':>15} {'GiB':>6}   (seconds; peak memory)"
+        f"{'n':>9} {'search':>8} {'first':>7} {'inner':>7} {'turn':>8} {'fit':>8} {'GiB':>6}"
+        f" {'expected fit':>12} {'GiB':>6} {'predict':>8} {'GiB':>6} {'LabelSpreading':>15} {'GiB':>6}"
+        "   (seconds; peak memory)"
     )
     ours, spreading = {}, {}
     for n in sizes:

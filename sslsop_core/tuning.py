@@ -25,13 +25,16 @@ from .learner import SSLSOP
 from .remember import remembering
 from .spaces import ListedSpace, OutputSpace, is_missing
 
-SSLSOP_SPACE: dict[str, list[Any]] = {
-    "init": ["spread", "guided", "hybrid"],
-    "k": [8, 20],
-    "kernel": ["linear", "rbf"],
-}
+# Where predictors start matters most, and which start is best differs most: with a small budget only that is
+# searched. A guided start is kept close to the labelled points' SVM, for data where neighbors mislead.
+SSLSOP_SPACE: list[Any] = [
+    [{"init": ["spread"]}, {"init": ["guided"], "anchor": [True], "eta": [0.3]}],
+    {"init": ["spread", "guided", "hybrid"], "k": [8, 24], "kernel": ["linear", "rbf"], "eta": [1.0, 5.0]},
+]
 
 Method = SSLSOP | Baseline
+# What `ParameterGrid` takes, or a list of such that are searched one after the other.
+SearchSpace = dict[str, list[Any]] | list[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +81,7 @@ def tune(
     seed: int = 0,
     *,
     folds: int = 3,
-    search_space: dict[str, list[Any]] | None = None,
+    search_space: SearchSpace | None = None,
     n_jobs: int | None = None,
 ) -> Tuning:
     """Cross-validate settings of a method on the labelled points and keep the best.
@@ -89,7 +92,8 @@ def tune(
     problem : (X, y) with None where missing; or a `Problem`, whose space, views and metric are used too
         and whose y counts as it stands: hide outputs first, by `with_facts(y=problem.hide(...))`.
     budget : number of settings; the others are drawn from the search space without repetition.
-    search_space : parameter -> values; by default the method's own.
+    search_space : parameter -> values, or a list of such that are searched one after the other; by default
+        the method's own.
     n_jobs : processes.
 
     >>> from sslsop_core import baselines, datasets
@@ -126,15 +130,18 @@ def suited(method: Method, problem: Problem) -> Any:
     )
 
 
-def search_space_of(method: Method) -> dict[str, list[Any]]:
+def search_space_of(method: Method) -> SearchSpace:
     """The values that a method's parameters are searched over."""
     return SSLSOP_SPACE if isinstance(method, SSLSOP) else method.search_space
 
 
-def draw_settings(search_space: dict[str, list[Any]], budget: int, seed: int) -> list[dict[str, Any]]:
-    """The method as it is, then up to budget - 1 settings of the search space, drawn without repetition."""
-    wanted = min(budget - 1, len(ParameterGrid(search_space)))
-    return [{}, *ParameterSampler(search_space, wanted, random_state=seed)]
+def draw_settings(search_space: SearchSpace, budget: int, seed: int) -> list[dict[str, Any]]:
+    """The method as it is, then up to budget - 1 settings, drawn without repetition grid by grid."""
+    settings: list[dict[str, Any]] = [{}]
+    for grid in search_space if isinstance(search_space, list) else [search_space]:
+        wanted = min(budget - len(settings), len(ParameterGrid(grid)))
+        settings += ParameterSampler(grid, wanted, random_state=seed)
+    return settings
 
 
 def labeled_folds(space: OutputSpace, y: list[Any], folds: int, seed: int) -> list[np.ndarray]:

@@ -86,6 +86,23 @@ def test_a_seed_settles_what_is_tried():
     assert first == again != other
 
 
+def test_grids_are_searched_one_after_the_other():
+    grids = [{"k": [5, 6]}, [{"C": [0.1]}, {"C": [0.2], "eta": [2.0]}]]
+    few, more, all_of_them = (draw_settings(grids, budget, 0) for budget in (2, 4, 99))
+    assert few[0] == {}
+    assert few[1] in more[1:3]
+    assert sorted(setting["k"] for setting in more[1:3]) == [5, 6]
+    assert sorted(setting["C"] for setting in all_of_them[3:]) == [0.1, 0.2]
+    assert draw_settings(grids, 1, 0) == [{}]
+
+
+def test_a_small_budget_of_sslsop_goes_to_its_starts():
+    starts = [setting.get("init", "its own") for setting in draw_settings(SSLSOP_SPACE, 3, 0)]
+    assert sorted(starts) == ["guided", "its own", "spread"]
+    for setting in draw_settings(SSLSOP_SPACE, 99, 0):
+        SSLSOP().set_params(**setting)._check_parameters()
+
+
 def test_a_problem_lends_its_space_views_and_metric():
     problem = datasets.load("cora")
     assert suited(SSLSOP(), problem).metric == "cosine"
