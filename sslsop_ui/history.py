@@ -51,12 +51,20 @@ def study(slot: str) -> Study | None:
 
 
 def start(plan: Plan, n_jobs: int) -> None:
-    """Begin a study, or go on with one: what the store has is not computed again."""
+    """Begin a study, or go on with one: what the store has is not computed again.
+
+    Without a store, where finished cells are kept, there is no study, and the page tells why.
+    """
+    try:
+        store = state.store()
+    except (ValueError, OSError) as error:
+        st.session_state["no study"] = str(error)
+        return
     if (old := _present(slot_of(plan))) is not None:
         old.pause()
         old.left = True
     begun = Study(
-        plan, state.problem(), state.store(), n_jobs=n_jobs, owner=state.owner(),
+        plan, state.problem(), store, n_jobs=n_jobs, owner=state.owner(),
         source=state.problem_source(), key=state.problem_key(), slots=state.studies().slots,
     )  # fmt: skip
     st.session_state[f"study {slot_of(plan)}"] = state.studies().add(begun).id

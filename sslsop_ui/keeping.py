@@ -19,14 +19,16 @@ STATUSES = {
 }  # fmt: skip
 
 
-def keeper(store: Store, owner: str) -> Callable[[Run, str], None]:
-    """What a run calls with its status; trouble with the store is no trouble of the training."""
+def keeper(store: Callable[[], Store], owner: str) -> Callable[[Run, str], None]:
+    """What a run calls with its status; trouble with the store is told by the run, and does not stop it."""
 
     def keep(run: Run, status: str) -> None:
         try:
-            _enter(store, owner, run, status)
-        except (ValueError, OSError):
+            _enter(store(), owner, run, status)
+            run.not_kept = ""
+        except (ValueError, OSError) as error:
             log.exception("a run could not be entered into the store")
+            run.not_kept = str(error)
 
     return keep
 

@@ -69,6 +69,7 @@ class Run(Job):
         self.busy_seconds = 0.0
         self.kept: dict[str, Any] = {}  # what watchers made of it, to live as long as it does
         self.record = ""  # its id in the store, once it has one
+        self.not_kept = ""  # why the store does not have it as it is
         self._keep = keep
         self._ending = False
         self._lock = threading.Lock()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import secrets
 from collections.abc import Iterator
 from dataclasses import asdict, fields, replace
@@ -22,8 +21,6 @@ from .runs import Run
 from .settings import UPLOAD, Settings, from_query
 from .studies import Study
 from .texts import plain
-
-log = logging.getLogger(__name__)
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 NAMES = frozenset(record.name for record in datasets.available())
@@ -205,19 +202,10 @@ def start_run(turns: int | None = None) -> None:
     leave_run()
     slots = registry().slots
     begun = registry().add(
-        Run(problem(), given(), settings(), slots, problem_key(), problem_source(), _keeper())
+        Run(problem(), given(), settings(), slots, problem_key(), problem_source(), keeper(store, owner()))
     )
     st.session_state["run"] = begun.id
     begun.go(turns)
-
-
-def _keeper() -> Any:
-    """What enters runs into the store; None if there is none: training does not need it."""
-    try:
-        return keeper(store(), owner())
-    except (ValueError, OSError):
-        log.exception("the store of runs cannot be opened")
-        return None
 
 
 def leave_run() -> None:

@@ -62,7 +62,9 @@ def loss_and_time(table: pd.DataFrame, methods: Sequence[str], measure: str) -> 
             mode="markers", hovertemplate="%{x:.2f} s, %{y:.4f}",
             marker={"color": color_of(number), "symbol": symbol_of(number), "size": 11},
         )  # fmt: skip
-    figure.update_xaxes(title="seconds to train and predict (median)", type="log", dtick="D2")
+    ticks = [float(f"{digit}e{power}") for power in range(-3, 5) for digit in (1, 2, 5)]
+    figure.update_xaxes(title="seconds to train and predict (median)", type="log")
+    figure.update_xaxes(tickvals=ticks, ticktext=[f"{seconds:g}" for seconds in ticks])
     figure.update_yaxes(title=measure)
     return styled(figure, 360, legend={"orientation": "h", "y": -0.28})
 

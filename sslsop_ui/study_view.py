@@ -69,6 +69,8 @@ def _live(
     if watching != active:
         st.rerun()  # the interval is fixed by the full run: have another one
     _head(title, plan, study, seconds, n_jobs)
+    if (refused := st.session_state.pop("no study", None)) is not None:
+        st.error(plain(refused), icon=":material/error:")
     if study is None:
         st.info(invite, icon=":material/touch_app:")
         return

@@ -172,6 +172,8 @@ def _loss_help(run: Run) -> str:
 def _messages(run: Run) -> None:
     if run.status == "failed":
         st.error(plain(run.error), icon=":material/error:")
+    if run.not_kept:
+        st.warning(f"This run is not kept in the list of runs: {plain(run.not_kept)}", icon=":material/save:")
     advice = advise(run.model) if run.turns and not run.active else None
     if advice is not None:
         with st.container(border=True, horizontal=True, vertical_alignment="center"):

@@ -50,7 +50,7 @@ def trained(store: Store, name: str, *, labeled: float = 0.2, knobs=(), **settin
     problem = datasets.load(name, **dict(knobs))
     app = Settings(data=name, knobs=knobs, labeled=labeled, data_seed=3, k=6, max_iter=4, **settings)
     given = problem.hide(labeled=labeled, seed=3)
-    run = Run(problem, given, app, source="never run", keep=keeper(store, "somebody"))
+    run = Run(problem, given, app, source="never run", keep=keeper(lambda: store, "somebody"))
     run.go()
     run.wait(60)
     return run
@@ -174,7 +174,7 @@ TABLE = b"a,b,output\n" + b"".join(
 def test_data_of_a_file_are_asked_for_and_taken_when_they_are_the_same(store):
     table = datasets.read(TABLE, name="own.csv")
     app = Settings(data=UPLOAD, labeled=0.5, k=4, max_iter=2)
-    run = Run(table, table.hide(labeled=0.5), app, keep=keeper(store, ""))
+    run = Run(table, table.hide(labeled=0.5), app, keep=keeper(lambda: store, ""))
     run.go()
     run.wait(30)
     [record] = store.runs()

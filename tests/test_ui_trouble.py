@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from sslsop_core import datasets
-from sslsop_ui import diagnostics, trouble
+from sslsop_ui import diagnostics, state, trouble, warmup
 from sslsop_ui.background import Registry
 from sslsop_ui.runs import Run
 from sslsop_ui.settings import Settings
+from tests.test_ui_compare import SMALL
+from tests.test_ui_pages import button, open_page, sound
 
 ROOT = Path(__file__).parents[1]
 
@@ -65,3 +67,33 @@ def test_debugging_shows_what_the_modules_do(debug, heard):
         [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
     )
     assert found.stderr.count("a run begins") == int(heard)
+
+
+@pytest.fixture
+def no_folder(tmp_path, monkeypatch):
+    """The folder of runs is below a file: it can be neither made nor written, by root either."""
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("SSLSOP_HOME", str(tmp_path / "file" / "runs"))
+    monkeypatch.setattr(warmup, "start", lambda: None)
+    state.store.clear()
+    yield
+    state.store.clear()
+
+
+def test_without_a_folder_for_runs_training_goes_on_and_says_so(no_folder):
+    app = open_page("train", **SMALL)
+    button(app, "Train").click().run()
+    run = state.registry().get(app.session_state["run"])
+    run.wait(60)
+    sound(app.run())
+    assert run.status in ("finished", "stopped")
+    assert "not kept in the list of runs" in app.warning[0].value
+    assert "SSLSOP_HOME" in app.warning[0].value.replace("\\", "")
+
+
+@pytest.mark.parametrize("page", ["compare", "sensitivity"])
+def test_without_a_folder_for_runs_studies_say_what_to_do(no_folder, page):
+    app = open_page(page, **SMALL)
+    button(app, "Start").click().run()
+    assert "SSLSOP_HOME" in sound(app).error[0].value.replace("\\", "")
+    assert not button(app, "Start").disabled
