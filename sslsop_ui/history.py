@@ -16,6 +16,7 @@ from .plans import ComparePlan, Plan, SweepPlan, from_saved_plan
 from .runs import Run
 from .settings import UPLOAD, from_saved
 from .studies import Study
+from .texts import plain
 
 QUICK = 15.0  # seconds of work below which processes, which take seconds to start, do not pay
 
@@ -135,8 +136,12 @@ def _has_data(record: Record) -> bool:
 
 def keep_model(run: Run) -> None:
     """Keep the model of a finished run in the store, with what turns inputs into its features."""
-    state.store().keep_model(run.record, run.model, features_of(run.problem))
-    st.toast("The model is kept: Runs opens it again.", icon=":material/save:")
+    try:
+        state.store().keep_model(run.record, run.model, features_of(run.problem))
+    except (ValueError, OSError) as error:
+        st.toast(f"The model could not be kept: {plain(error)}", icon=":material/error:", duration="infinite")
+    else:
+        st.toast("The model is kept: Runs opens it again.", icon=":material/save:")
 
 
 def features_of(problem: Problem) -> Features | None:

@@ -70,25 +70,34 @@ def test_debugging_shows_what_the_modules_do(debug, heard):
 
 
 @pytest.fixture
-def no_folder(tmp_path, monkeypatch):
-    """The folder of runs is below a file: it can be neither made nor written, by root either."""
-    (tmp_path / "file").write_text("")
-    monkeypatch.setenv("SSLSOP_HOME", str(tmp_path / "file" / "runs"))
+def home(tmp_path, monkeypatch):
+    """A folder for runs of its own."""
+    monkeypatch.setenv("SSLSOP_HOME", str(tmp_path / "home"))
     monkeypatch.setattr(warmup, "start", lambda: None)
     state.store.clear()
-    yield
+    yield tmp_path / "home"
     state.store.clear()
 
 
-def test_without_a_folder_for_runs_training_goes_on_and_says_so(no_folder):
+@pytest.fixture
+def no_folder(home):
+    """A file is in the way of the folder for runs: it cannot be made, by root either."""
+    home.write_text("")
+
+
+def trained():
     app = open_page("train", **SMALL)
     button(app, "Train").click().run()
     run = state.registry().get(app.session_state["run"])
     run.wait(60)
-    sound(app.run())
-    assert run.status in ("finished", "stopped")
-    assert "not kept in the list of runs" in app.warning[0].value
-    assert "SSLSOP_HOME" in app.warning[0].value.replace("\\", "")
+    assert run.status == "finished"
+    return sound(app.run())
+
+
+def test_without_a_folder_for_runs_training_goes_on_and_says_so(no_folder):
+    told = trained().warning[0].value
+    assert "not kept in the list of runs" in told
+    assert "SSLSOP_HOME" in told.replace("\\", "")
 
 
 @pytest.mark.parametrize("page", ["compare", "sensitivity"])
@@ -97,3 +106,11 @@ def test_without_a_folder_for_runs_studies_say_what_to_do(no_folder, page):
     button(app, "Start").click().run()
     assert "SSLSOP_HOME" in sound(app).error[0].value.replace("\\", "")
     assert not button(app, "Start").disabled
+
+
+def test_a_model_that_cannot_be_kept_is_told(home):
+    app = trained()
+    (home / "models").write_text("")  # in the way of the folder for models
+    app.switch_page("pages/predict.py").run()
+    button(sound(app), "Keep in Runs").click().run()
+    assert "The model could not be kept" in sound(app).toast[0].value
