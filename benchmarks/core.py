@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import plotly.graph_objects as go
+from joblib import Parallel, delayed
 from sklearn.datasets import make_blobs
 from sklearn.semi_supervised import LabelSpreading
 
@@ -25,6 +26,7 @@ from sslsop_core.engine import ListedEngine
 from sslsop_core.inputs import single_rows
 from sslsop_core.kernels import Kernel
 from sslsop_core.neighbors import Graph, shares
+from sslsop_core.parallel import over_chunks
 from tests import reference
 
 
@@ -153,6 +155,11 @@ def main(plot: Path):
     built.n_jobs = 2
     two = best_of(run, 5)
     report("n_jobs=1 / n_jobs=2, one iteration, n=100,000 k=20 q=10", one, two, ">= 1.6")
+    chunks = np.arange(8)
+    with Parallel(2, backend="threading") as pool:
+        joblib = best_of(lambda: pool(delayed(len)(chunks) for _ in chunks), 20)
+    ours = best_of(lambda: over_chunks(lambda lo, hi: None, 8, n_jobs=2, work=np.inf), 20)
+    report("joblib's threads / plain ones, a pass that does nothing", joblib, ours, "why they are plain")
     source = np.zeros(bytes_per_iteration(built) // 2 // 4, dtype=np.float32)
     target = np.empty_like(source)
     copy = best_of(lambda: np.copyto(target, source), 5)

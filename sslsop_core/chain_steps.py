@@ -241,13 +241,12 @@ def choose_voted(
         candidate = np.empty(len(U), dtype=Y_new.dtype)
         best_path(U, transitions[i], candidate)
         lowest = np.inf
+        # Each ballot is there once. If the path of the sums was voted for, it comes again and costs less.
         for c in range(ballot_starts[i] - 1, ballot_starts[i + 1]):
+            support = 0.0
             if c >= ballot_starts[i]:
-                candidate = ballots[at[c] : at[c + 1]]
-            cost = -path_score(U, transitions[i], candidate)  # infinite where not allowed
-            for v in range(ballot_starts[i], ballot_starts[i + 1]):
-                if np.array_equal(ballots[at[v] : at[v + 1]], candidate):
-                    cost -= ballot_weights[v]
+                candidate, support = ballots[at[c] : at[c + 1]], ballot_weights[c]
+            cost = -path_score(U, transitions[i], candidate) - support  # infinite where not allowed
             if cost < lowest:
                 lowest = cost
                 Y_new[own] = candidate

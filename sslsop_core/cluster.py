@@ -105,6 +105,7 @@ class ClusterEngine:
         self.lost_workers: list[str] = []
         self._workers = set(parts.client.nthreads())
         self._given: np.ndarray | None = None
+        self._here: Engine | None = None
         self._given_parts: list[Any] = []
         self._starts = [parts.submit(token_starts, rows) for rows in parts.rows]
         edges = parts.edges
@@ -121,6 +122,7 @@ class ClusterEngine:
 
     def upper_bounds(self, Y: np.ndarray) -> None:
         """See `Engine`."""
+        self._here = None
         self._outputs = self._parts.send_codes(compact(Y, len(self._model.space_)))
         self._states = [
             self._parts.submit(blocks.observe, engine, state, self._outputs, reach)
@@ -129,6 +131,7 @@ class ClusterEngine:
 
     def update_predictors(self, Y: np.ndarray, eta: float, C: float) -> None:
         """See `Engine`; Y are the outputs last given to `upper_bounds`."""
+        self._here = None
         self._states = [
             self._parts.submit(blocks.advance, engine, state, eta, C) for engine, state, _ in self._blocks()
         ]
@@ -181,7 +184,12 @@ class ClusterEngine:
         self._workers = present
 
     def here(self) -> Engine:
-        """An engine in this process, with the coefficients fetched from the workers."""
+        """An engine in this process, with the coefficients fetched from the workers once a turn."""
+        if self._here is None:
+            self._here = self._fetched()
+        return self._here
+
+    def _fetched(self) -> Engine:
         model, parts = self._model, self._parts
         hoods, share, states = zip(*parts.gather([
             parts.submit(blocks.kept, hood, engine, state)

@@ -87,7 +87,7 @@ def build(
     for name in (*state, "tokens"):
         engine.__dict__.pop(name, None)
     engine.inputs = _without_features(inputs)
-    _ = engine.vote_shares  # with the voters, found once and not in every turn
+    _ = engine.vote_shares, engine._vote_hoods  # with the voters, found once and not in every turn
     return engine, state, _reach(own, rows, points, [tokens for _, tokens in fetched])
 
 

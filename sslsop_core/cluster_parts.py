@@ -58,9 +58,14 @@ class Parts:
 
     def __init__(self, client: Any, X: Any):
         self.client = client
+        threads = sum(client.nthreads().values())
+        if threads == 0:
+            raise ValueError(
+                "the Dask cluster must have workers, and has none yet; call client.wait_for_workers(1) first."
+            )
         self.here = X if isinstance(X, Inputs) else None
         if self.here is not None:
-            count = min(sum(client.nthreads().values()), len(X))
+            count = min(threads, len(X))
             self.edges = np.linspace(0, len(X), count + 1).astype(int)
             self.starts = X.starts
             with warnings.catch_warnings():
@@ -71,9 +76,10 @@ class Parts:
                 ]
         else:
             chunks = X.rechunk({1: -1})
-            self.edges = np.concatenate([[0], np.cumsum(chunks.chunks[0])]).astype(int)
+            lengths = np.array(chunks.chunks[0])
+            self.edges = np.concatenate([[0], np.cumsum(lengths[lengths > 0])]).astype(int)
             self.starts = np.arange(self.edges[-1] + 1)
-            blocks = client.compute(list(chunks.to_delayed().ravel()))
+            blocks = client.compute(list(chunks.to_delayed().ravel()[lengths > 0]))
             self.rows = [self.submit(_checked_rows, block) for block in blocks]
 
     def __len__(self) -> int:

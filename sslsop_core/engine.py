@@ -192,7 +192,11 @@ class Engine(ABC):
         """Update z, the known shares and the bounds for the outputs Y (eqs. 6 and 7)."""
 
     def update_outputs(self, Y: np.ndarray, given: np.ndarray, exact: bool) -> np.ndarray:
-        """The next outputs: eq. 16 with z fixed, or the exact minimiser of eq. 9 at these predictors."""
+        """The next outputs: eq. 16 with z fixed, or the exact minimiser of eq. 9 at these predictors.
+
+        Eq. 9 is taken over all neighbors: while outputs spread, a neighborhood that knows few of them has no
+        more to say than one that knows all.
+        """
         votes = self.sum_votes(exact)
         if not self.asks_back(self.space, exact):
             return self.choose(self.space, votes, Y, given, self.starts, self.n_jobs)

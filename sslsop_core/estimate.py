@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,7 @@ import scipy.sparse as sp
 from joblib import effective_n_jobs
 from sklearn.base import clone
 
-from .choice import FALLBACK, FOLDS, MOST_TRIED, TRIAL_TURNS, TRIED
+from .choice import ENOUGH, FALLBACK, FOLDS, MOST_TRIED, TRIAL_TURNS, TRIED
 from .datasets.problem import n_rows, take
 from .door import infer_classes
 from .hybrid_start import MOST_POINTS as MOST_LEARNED
@@ -71,10 +72,13 @@ def estimate(model: SSLSOP, X: Any, y: Any = None) -> Estimate:
     Timed once per process for each combination of parameters and shape of the data.
     """
     space = model.space
+    y = None if y is None else list(y)
+    if not isinstance(space, Sequences) and not hasattr(X, "dtype"):
+        X = np.asarray(X)  # lists and data frames
     if space is None:
         if y is None:
             raise ValueError("space must be known to tell the cost: give it to SSLSOP, or y to estimate.")
-        space = infer_classes(list(y))
+        space = infer_classes(y)
     data = Sample(space, X, y, model.k)
     parameters = model.get_params()
     turns = [value for name, value in parameters.items() if name not in ("max_iter", "tol")]
@@ -103,7 +107,7 @@ class Sample:
         self.space, self.X = space, X
         self.n = n_rows(X)
         self.k = min(k, self.n)
-        self.tokens = float(sum(x.shape[0] for x in X)) if isinstance(X, list) else float(self.n)
+        self.tokens = float(sum(x.shape[0] for x in X)) if isinstance(space, Sequences) else float(self.n)
         self.block = (self.k * self.tokens / self.n) ** 2  # entries of one Gram block
         m = int(min(self.n, np.clip(MOST_NUMBERS / self.block, 2 * self.k, MOST_POINTS)))
         points = np.sort(np.random.default_rng(0).permutation(self.n)[:m])
@@ -184,7 +188,8 @@ def _grown(model: SSLSOP, data: Sample, phases: dict[str, float], first: float) 
     else:
         first *= _shared_work(data.labeled, length) / _shared_work(data.few_labeled, length)
     if model.init == "auto":
-        first += turn * FOLDS * len(TRIED) * TRIAL_TURNS
+        trials = min(FOLDS, -(-ENOUGH * FOLDS // max(data.labeled, 1)))
+        first += turn * trials * len(TRIED) * TRIAL_TURNS
     return Estimate(
         search=_search_seconds(model, data, phases["neighbors"], threads),
         first=first,
@@ -195,7 +200,9 @@ def _grown(model: SSLSOP, data: Sample, phases: dict[str, float], first: float) 
 
 
 def _single(rows: Any) -> Inputs:
-    return single_rows(rows if sp.issparse(rows) else np.asarray(rows, dtype=getattr(rows, "dtype", float)))
+    """Rows as the door takes them: of floats."""
+    kind = rows.dtype if rows.dtype in (np.float32, np.float64) else np.float64
+    return single_rows(rows.astype(kind) if sp.issparse(rows) else np.asarray(rows, dtype=kind))
 
 
 def _shared_work(labeled: int, length: float) -> float:
@@ -244,6 +251,11 @@ def _memory(model: SSLSOP, data: Sample) -> int:
 
 def free_memory() -> int | None:
     """Bytes that can still be taken on this machine, where the system says so."""
+    try:
+        facts = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
+        return int(facts["MemAvailable"].split()[0]) * 1024  # with what caches would give back
+    except (OSError, ValueError, KeyError):
+        pass  # not Linux
     try:
         return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (ValueError, OSError, AttributeError):

@@ -136,6 +136,7 @@ class SSLSOP(StructuredEstimator):
     """
 
     features_: Features | None = None
+    _iterating = False
     _trainer: Engine | ClusterEngine
     _search_index: Search | None
     _given: np.ndarray
@@ -387,12 +388,22 @@ class SSLSOP(StructuredEstimator):
         return Kernel(gamma, self.intercept, scale if scale > 0 else 1.0, float(self.transitions))
 
     def _iterate(self, turns: int) -> Iterator[Iteration]:
+        self._iterating = True
+        try:
+            yield from self._turns(turns)
+        finally:
+            self._iterating = False
+
+    def _turns(self, turns: int) -> Iterator[Iteration]:
         engine, space = self._trainer, self.space_
         starts, exact = engine.starts, self.output_step == "exact"
-        engine.upper_bounds(self._Y)
-        before = engine.objective(self.C)
+        seen: np.ndarray | None = None  # the outputs last given to `upper_bounds`
+        before = 0.0
         self.stop_reason_ = "interrupted"
         for t in range(self.n_iter_ + 1, self.n_iter_ + turns + 1):
+            if self._Y is not seen:  # the first turn, or outputs were given by hand after the last one
+                engine.upper_bounds(self._Y)
+                before = engine.objective(self.C)
             engine.update_predictors(self._Y, self._eta(t), self.C)
             Y, Y_old = engine.update_outputs(self._Y, self._given, exact), self._Y
             engine.upper_bounds(Y)
@@ -401,7 +412,7 @@ class SSLSOP(StructuredEstimator):
                 raise ValueError(
                     f"The objective is not finite after {t} iterations; lower eta or scale the features."
                 )
-            self._Y, self.n_iter_ = Y, t
+            self._Y, self.n_iter_, seen = Y, t, Y
             n_changed = int(space.changed(Y, Y_old, starts).sum())
             n_unreached = int((~space.known(Y, starts)).sum())
             self.history_.append(Iteration(t, value, n_changed, n_unreached, compact(Y, len(space))))
@@ -441,9 +452,14 @@ class SSLSOP(StructuredEstimator):
 
     @property
     def _engine(self) -> Engine:
-        """The engine in this process; one whose blocks are on a cluster fetches them when first asked for."""
-        self._trainer = self._trainer.here()
-        return self._trainer
+        """The engine in this process; one whose blocks are on a cluster fetches them when first asked for.
+
+        It stays there for the next turn, if it is asked between two.
+        """
+        here = self._trainer.here()
+        if not self._iterating:
+            self._trainer = here
+        return here
 
     @property
     def _search(self) -> Search:

@@ -148,17 +148,15 @@ def choose_outputs(lo, hi, sums, reached, ballot_starts, ballots, ballot_weights
         for label in range(q):
             candidate[label] = sums[i, label] > 0 if given[i, label] < 0 else given[i, label]
         lowest = np.inf
+        # Each ballot is there once. If the set of the sums was voted for, it comes again and costs less.
         for c in range(ballot_starts[i] - 1, ballot_starts[i + 1]):
+            cost = 0.0
             if c >= ballot_starts[i]:
-                candidate = ballots[c]
+                candidate, cost = ballots[c], -ballot_weights[c]
                 if np.any((given[i] >= 0) & (given[i] != candidate)):
                     continue
-            cost = 0.0
             for label in range(q):
                 cost -= candidate[label] * sums[i, label]
-            for v in range(ballot_starts[i], ballot_starts[i + 1]):
-                if np.array_equal(ballots[v], candidate):
-                    cost -= ballot_weights[v]
             if cost < lowest:
                 lowest = cost
                 Y_new[i] = candidate

@@ -1,7 +1,7 @@
 """Votes on the outputs of points: sums that add up wherever the voters are.
 
-Neighborhoods, all of them or those of one block, sum up what they say about points; outputs are chosen from
-sums alone. So voters may be in several places: their sums are added first.
+Neighborhoods, all of them or those of one block, sum up what they say about points, and name outputs where
+the loss is that of whole outputs. Voters may be in several places: what they say is added up first.
 """
 
 from __future__ import annotations
@@ -84,8 +84,8 @@ class Votes:
     ----------
     sums : (tokens, columns). Scores, gains or costs of tags, labels or outputs, as the space needs them.
     transitions : (points, q, q) for sequences, (points, 0, 0) otherwise.
-    reached : (points,). Whether any neighborhood that has learned something contains the point.
-    ballots : the outputs voted for, where the loss is that of whole outputs; none otherwise.
+    reached : (points,). Whether any neighborhood that knows an output contains the point.
+    ballots : the outputs voted for, or those to be asked back about; none where the sums say it all.
     """
 
     sums: np.ndarray

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from sslsop_core.evaluation import Store, training_settings
+from sslsop_core.evaluation.store import NoSuchRunError
 
 from .runs import Run
 
@@ -26,6 +27,8 @@ def keeper(store: Callable[[], Store], owner: str) -> Callable[[Run, str], None]
         try:
             _enter(store(), owner, run, status)
             run.not_kept = ""
+        except NoSuchRunError:
+            log.info("a run was deleted from the store while it worked")
         except (ValueError, OSError) as error:
             log.exception("a run could not be entered into the store")
             run.not_kept = str(error)

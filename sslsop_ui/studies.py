@@ -6,12 +6,13 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import Any
 
 from sslsop_core.datasets import Problem
 from sslsop_core.evaluation import Cell, Comparison, Record, Store
 from sslsop_core.evaluation.schedule import end_workers
+from sslsop_core.evaluation.store import NoSuchRunError
 
 from .background import Job
 from .plans import ComparePlan, Plan, to_saved
@@ -73,7 +74,7 @@ class Study(Job):
 
     @property
     def seconds_left(self) -> float | None:
-        """From the cells so far; None before the first one that was computed here."""
+        """From the cells so far; None before the first one that was not refused."""
         cells = list(self.cells)
         computed = [cell for cell in cells if not cell.error]
         if not computed or self.status != "running":
@@ -92,6 +93,8 @@ class Study(Job):
 
     def _work(self) -> str:
         assert self.problem is not None
+        if self._halt.is_set():
+            return "stopped"
         self.status = "preparing"
         self.cells = []
         settings: dict[str, Any] = to_saved(self.plan, self.problem)
@@ -102,10 +105,9 @@ class Study(Job):
         except Exception:
             if not self._halt.is_set():  # else it is how `end_workers` is noticed
                 raise
-        if self._halt.is_set() and len(self.cells) < self.total:
-            self.store.change(self.record, status="stopped")
-            return "stopped"
-        return "finished"
+        stopped = self._halt.is_set() and len(self.cells) < self.total
+        self._enter(status="stopped" if stopped else "finished", losses=_means(self.plan, self.cells))
+        return "stopped" if stopped else "finished"
 
     def _collect(self, problem: Problem) -> None:
         with closing(self.plan.cells(problem, self.store, self.record, self.n_jobs)) as cells:  # type: ignore[type-var]
@@ -114,7 +116,11 @@ class Study(Job):
                 self.cells.append(cell)
                 if self._halt.is_set():
                     break
-        self.store.change(self.record, losses=_means(self.plan, self.cells))
+
+    def _enter(self, **facts: Any) -> None:
+        """Into the store, unless its visitor has deleted the run meanwhile."""
+        with suppress(NoSuchRunError):
+            self.store.change(self.record, **facts)
 
 
 def _work_of(cell: Cell) -> float:

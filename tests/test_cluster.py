@@ -159,6 +159,35 @@ def test_a_fitted_model_comes_home_to_be_saved_explained_and_resumed(client, tmp
     assert_same_run(here, there.resume(3))
 
 
+def test_a_look_between_turns_changes_nothing(client):
+    X, y = blobs(n=120)
+    options = {"k": 6, "init": "spread", "max_iter": 8, "tol": 0}
+    here = SSLSOP(**options).fit(X, y)
+    there = SSLSOP(**options, engine="dask")
+    for turn in there.iter_fit(X, y):
+        if turn.t in (1, 3):
+            there.predict(X[:2])
+    assert_same_run(here, there)
+    np.testing.assert_allclose(there.decision_function(X), here.decision_function(X))
+
+
+def test_a_dask_array_may_have_empty_chunks(client):
+    X, y = blobs(n=120)
+    chunks = da.from_array(X, chunks=((60, 0, 60), 6))
+    options = {"k": 6, "init": "spread", "max_iter": 2}
+    assert_same_run(SSLSOP(**options).fit(X, y), SSLSOP(**options, engine="dask").fit(chunks, y))
+
+
+def test_a_cluster_without_workers_says_what_to_wait_for():
+    X, y = blobs(n=30)
+    with (
+        distributed.LocalCluster(n_workers=0, dashboard_address=None, host="127.0.0.1") as empty,
+        distributed.Client(empty),
+        pytest.raises(ValueError, match="wait_for_workers"),
+    ):
+        SSLSOP(engine="dask").fit(X, y)
+
+
 def test_outputs_given_between_turns_on_the_cluster_count(client):
     X, y = blobs(n=150)
     models = [
@@ -215,7 +244,8 @@ def test_a_turn_sends_as_much_for_many_features_as_for_few(client):
             turn.t: sum(client.run(sent).values())
             for turn in SSLSOP(k=8, init="spread", max_iter=6, tol=0, engine="dask").iter_fit(X, y)
         }
-        traffic.append((total[6] - total[2]) / 4)
+        # Of the quietest turn: on a busy machine Dask may move a block to an idle worker in another.
+        traffic.append(min(total[t + 1] - total[t] for t in range(2, 6)))
     assert traffic[1] < 1.5 * traffic[0]
     assert traffic[1] < X.nbytes / 2
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import tracemalloc
 
 import numpy as np
+import pandas as pd
 import pytest
+import scipy.sparse as sp
 
 from sslsop_core import SSLSOP, Classes, Sequences
 from sslsop_core.estimate import Estimate, free_memory, require_fit
@@ -29,6 +31,17 @@ def test_memory_is_within_a_factor_of_two_of_what_a_fit_takes(init, k):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert 0.5 < model.estimate(X, y).memory / peak < 2
+
+
+def test_what_fit_takes_can_be_estimated():
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 255, (300, 6)).astype(np.uint8), [0, 1, None] * 100
+    model = SSLSOP(k=5, init="spread", max_iter=2)
+    expected = model.estimate(X.astype(float), y).memory
+    names = pd.Series(y, index=range(500, 800), dtype=object)
+    for rows in (X, sp.csr_matrix(X), X.tolist(), pd.DataFrame(X)):
+        model.fit(rows, names)
+        assert model.estimate(rows, names).memory == pytest.approx(expected, rel=0.01)
 
 
 def test_what_lies_on_disk_takes_no_memory():

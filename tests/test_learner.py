@@ -198,6 +198,21 @@ def test_a_permutation_of_the_data_permutes_the_result(seed, kind, init):
     assert second == [first[i] for i in order]
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_outputs_given_inside_the_loop_count_from_the_next_turn(kind):
+    twin = make(kind, np.random.default_rng(0), n=30)
+    y = [output if i % 5 == 0 else None for i, output in enumerate(twin.truth)]
+    options = {"k": 4, "init": "spread", "tol": 0}
+    inside = SSLSOP(twin.space, max_iter=4, **options)
+    for turn in inside.iter_fit(twin.X, y):
+        if turn.t == 1:  # some of these have no output yet
+            inside.relabel({i: twin.truth[i] for i in (1, 2, 3)})
+    between = SSLSOP(twin.space, max_iter=1, **options).fit(twin.X, y)
+    between.relabel({i: twin.truth[i] for i in (1, 2, 3)}).resume(3)
+    assert [turn.objective for turn in inside.history_] == [turn.objective for turn in between.history_]
+    assert np.array_equal(inside._engine.A, between._engine.A)
+
+
 @settings(max_examples=15, deadline=None)
 @draw_given(
     st.integers(0, 1000),

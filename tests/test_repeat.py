@@ -21,6 +21,7 @@ from sslsop_core.evaluation import (
     repeat_cells,
     repeat_training,
     sweep,
+    training_settings,
 )
 from sslsop_ui.keeping import keeper
 from sslsop_ui.plans import ComparePlan, SweepPlan
@@ -122,6 +123,19 @@ def test_a_training_that_was_killed_is_repeated_to_the_end_that_was_asked_for(st
     model = repeat_training(begun)
     assert model.n_iter_ == model.max_iter == 4
     assert list(model.outputs_) == run.outputs
+
+
+def test_a_training_that_was_killed_after_a_rest_is_repeated_to_its_end_too(store):
+    run = trained(store, "blobs", knobs=(("n", 60),))
+    [record] = store.runs()
+    rested = replace(record, status="unfinished", curves={"objective": record.curves["objective"][:2]})
+    assert list(repeat_training(rested).outputs_) == run.outputs
+
+
+def test_a_training_without_a_seed_cannot_be_kept_for_repeating():
+    problem = datasets.load("blobs", n=30)
+    with pytest.raises(ValueError, match="random_state must be a number"):
+        training_settings(problem, SSLSOP(random_state=None), labeled=0.3, seed=0)
 
 
 def study(store: Store, plan, problem) -> list[Cell]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import threading
 import time
 
 import pytest
@@ -107,6 +108,53 @@ def test_cancel_ends_processes_in_the_middle_of_a_cell(tmp_path):
     study.wait(20)
     assert study.status == "stopped"
     assert study.store.run(study.record).status == "stopped"
+
+
+def small_study(store: Store) -> Study:
+    app = Settings(data="blobs", k=4, max_iter=2)
+    plan = ComparePlan(app, ("SSLSOP", "SupervisedSSVM"), 2, (0.3,))
+    return Study(plan, datasets.load("blobs", n=60), store)
+
+
+def test_a_study_whose_run_is_deleted_goes_on(tmp_path):
+    class Deleted(Store):
+        def add_cell(self, run, cell):
+            super().add_cell(run, cell)
+            if self.runs():
+                self.delete(run)
+
+    study = small_study(Deleted(tmp_path))
+    study.go()
+    study.wait(60)
+    assert (study.status, study.error, len(study.cells)) == ("finished", "", 4)
+    assert study.store.runs() == []
+
+
+def test_a_cancel_that_comes_with_the_last_cell_is_too_late(tmp_path):
+    class Late(Store):
+        def add_cell(self, run, cell):
+            super().add_cell(run, cell)
+            if len(self.cells(run)) == 4:
+                study.pause()
+
+    study = small_study(Late(tmp_path))
+    study.go()
+    study.wait(60)
+    assert study.status == study.store.run(study.record).status == "finished"
+
+
+def test_a_study_that_is_cancelled_before_its_turn_computes_nothing(tmp_path):
+    class Quick(Store):
+        def start(self, *args, **options):
+            raise AssertionError("it began")
+
+    study = small_study(Quick(tmp_path))
+    study._slots = threading.Semaphore(0)
+    study.go()
+    study._halt.set()
+    study._slots.release()
+    study.wait(60)
+    assert (study.status, study.cells) == ("stopped", [])
 
 
 def test_a_refusal_is_shown_in_its_row_with_the_reason():

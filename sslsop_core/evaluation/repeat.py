@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from numbers import Integral
 from typing import Any
 
 from .. import baselines
@@ -40,6 +41,10 @@ def training_settings(
     labeled, seed : as told to `problem.hide`.
     edits : for every `model.relabel` the turn after which it came, and its changes.
     """
+    if not isinstance(model.random_state, Integral):
+        raise ValueError(
+            f"random_state must be a number, or the run cannot be repeated; got {model.random_state!r}."
+        )
     own = {"metric": model.metric, "views": model.views}  # a comparison takes them from the problem
     method = method_spec(model)
     return {
@@ -53,7 +58,7 @@ def training_settings(
 def repeat_training(record: Record, problem: Problem | None = None) -> SSLSOP:
     """Train once more as the record says: the same turns, and the same outputs given by hand between them.
 
-    A run that was killed is trained to the end that it had been asked for.
+    A run that was killed is trained to its `max_iter`, or as far as it had come when it was last at rest.
 
     Parameters
     ----------
@@ -77,8 +82,9 @@ def repeat_training(record: Record, problem: Problem | None = None) -> SSLSOP:
         model = _method(settings["method"]).set_params(space=problem.space)
         given = problem.hide(**settings["given"])
         edits = [(turn, {i: _output(y) for i, y in changes}) for turn, changes in settings["edits"]]
-        asked = model.max_iter
-        stops = [*(turn for turn, _ in edits), len(record.curves.get("objective", ())) or asked]
+        asked, done = model.max_iter, len(record.curves.get("objective", ()))
+        last = max(done, asked) if record.status == "unfinished" else done or asked
+        stops = [*(turn for turn, _ in edits), last]
     model.set_params(max_iter=stops[0]).fit(problem.X, given)
     for (turn, changes), stop in zip(edits, stops[1:], strict=True):
         model.relabel(changes)

@@ -99,6 +99,13 @@ def home() -> Path:
     return platformdirs.user_data_path("sslsop")
 
 
+class NoSuchRunError(ValueError, LookupError):
+    """There is no run of that id, or not any more."""
+
+    def __init__(self, run: str):
+        super().__init__(f"run must be the id of a stored run; got {run!r}. It may have been deleted.")
+
+
 class Store:
     """Runs and cells in `folder`/runs.sqlite, models in `folder`/models.
 
@@ -164,7 +171,7 @@ class Store:
         if facts.get("status", "finished") not in STATUSES:
             raise ValueError(f"status must be one of {', '.join(STATUSES)}; got {facts['status']!r}.")
         if not self._set(run, facts):
-            raise _no_such(run)
+            raise NoSuchRunError(run)
 
     def _set(self, run: str, facts: dict[str, Any]) -> bool:
         """Whether the run was there to be changed."""
@@ -180,7 +187,7 @@ class Store:
         """Forget a run and its model; cells stay, for others to find."""
         with self._write() as db:
             if db.execute("DELETE FROM runs WHERE id = ?", [run]).rowcount != 1:
-                raise _no_such(run)
+                raise NoSuchRunError(run)
         self.model_path(run).unlink(missing_ok=True)
 
     def runs(
@@ -199,7 +206,7 @@ class Store:
         with self._open() as db:
             row = db.execute(f"SELECT {', '.join(COLUMNS)} FROM runs WHERE id = ?", [run]).fetchone()
         if row is None:
-            raise _no_such(run)
+            raise NoSuchRunError(run)
         return _record(row)
 
     def table(self, records: Sequence[Record] | None = None) -> pd.DataFrame:
@@ -361,10 +368,6 @@ def _where(conditions: dict[str, Any]) -> tuple[str, list[Any]]:
     """The WHERE of those conditions that have a value, and the values."""
     asked = {condition: value for condition, value in conditions.items() if value is not None}
     return f"WHERE {' AND '.join(asked)}" if asked else "", list(asked.values())
-
-
-def _no_such(run: str) -> ValueError:
-    return ValueError(f"run must be the id of a stored run; got {run!r}. It may have been deleted.")
 
 
 def _stored(column: str, value: Any) -> Any:
