@@ -7,8 +7,8 @@ from sslsop_ui.frame import open_page
 
 open_page("Train")
 state.prepare()
-if name := st.session_state.pop("task", None):  # a button of the first page
-    state.change(data=name, knobs=())
+if task := st.session_state.pop("task", None):  # a button of the first page
+    state.apply(task)
     state.start_run()
 
 problem = state.require_problem()

@@ -84,6 +84,8 @@ def _any(rows: Matrix) -> bool:
 
 def _as_list(y: Any, structured: bool) -> Sequence[Any]:
     """y as a sequence of plain values, one per point."""
+    if hasattr(y, "to_numpy"):  # of pandas, whose frames iterate over columns
+        y = y.to_numpy(dtype=object) if getattr(y, "ndim", 1) == 1 else y.to_numpy()
     if structured:
         return y.tolist() if isinstance(y, np.ndarray) else list(y)
     if not isinstance(y, list):

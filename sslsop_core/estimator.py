@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from .door import check_inputs
+from .inputs import tokens_of
 from .spaces import ListedSpace, OutputSpace
 
 
@@ -58,11 +59,17 @@ class StructuredEstimator(ClassifierMixin, BaseEstimator):
         return as_array(list(self.space_.names))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """1 - average loss (eq. 28); the accuracy for classes."""
-        new = check_inputs(self, X, self.space_, reset=False)
-        true = self.space_.encode(list(y), new.starts)
-        predicted = self.space_.encode(list(self.predict(X)), new.starts)
-        return float(1 - np.average(self.space_.losses(true, predicted, new.starts), weights=sample_weight))
+        """1 - average loss (eq. 28) over the points whose outputs are given; the accuracy for classes."""
+        new, space = check_inputs(self, X, self.space_, reset=False), self.space_
+        true = space.encode(list(y), new.starts)
+        judged = np.flatnonzero(space.complete(true, new.starts))
+        if len(judged) == 0:
+            raise ValueError("y must hold at least one complete output to judge by; all are missing.")
+        predicted = space.encode(list(self.predict(X)), new.starts)
+        true, predicted = (space.take(codes, judged, new.starts) for codes in (true, predicted))
+        losses = space.losses(true, predicted, tokens_of(new.starts, judged)[1])
+        weights = None if sample_weight is None else np.asarray(sample_weight)[judged]
+        return float(1 - np.average(losses, weights=weights))
 
     def _check_space(self) -> None:
         if self.space is not None and not isinstance(self.space, OutputSpace):

@@ -51,7 +51,9 @@ class LabelSets(OutputSpace):
                 raise ValueError(f"y[{i}] holds {strangers[0]!r}, which is not a label of {self}.")
             return [int(name in y) for name in self.names]
         if not hasattr(y, "__len__") or isinstance(y, str) or len(y) != len(self):
-            raise ValueError(f"y[{i}] = {y!r} must be a tuple of {len(self)} values 0, 1 or None.")
+            raise ValueError(
+                f"y[{i}] = {y!r} must be a tuple of {len(self)} values 0, 1 or None, or a set of labels."
+            )
         bits = [-1 if is_missing(bit) else bit for bit in y]
         if any(bit not in (-1, 0, 1) for bit in bits):
             raise ValueError(f"y[{i}] = {y!r} must hold 0, 1 or None only.")

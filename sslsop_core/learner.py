@@ -272,13 +272,20 @@ class SSLSOP(StructuredEstimator):
             if not 0 <= i < len(starts) - 1:
                 raise ValueError(f"changes must name points 0 to {len(starts) - 2}; got {i}.")
             own = tokens_of(starts, np.array([i]))[0] if isinstance(self.space_, Sequences) else [i]
-            given[own] = self.space_.encode([output], np.array([0, len(own)]))
+            given[own] = self._encoded(i, output, len(own))
             Y[own] = self.space_.agree(Y[own], given[own])
         if given.max() < 0:
             raise ValueError("changes would leave no output to learn from; keep at least one.")
         self._given, self._Y = given, Y
         self.stop_reason_ = "interrupted"
         return self
+
+    def _encoded(self, i: int, output: Any, length: int) -> np.ndarray:
+        """The codes of one point's output; errors name the point."""
+        try:
+            return self.space_.encode([output], np.array([0, length]))
+        except ValueError as error:
+            raise ValueError(str(error).replace("y[0]", f"changes[{i}]")) from None
 
     def _start(self, X: Any, y: Any, neighbors: Any, progress: Progress) -> None:
         """Everything before the first turn: neighborhoods, kernel, starts."""
@@ -551,6 +558,7 @@ class SSLSOP(StructuredEstimator):
         """
         from .modelfile import save_model
 
+        check_is_fitted(self, "history_")
         save_model(self, path, features or self.features_)
 
     def predict_inputs(self, inputs: Any) -> Any:

@@ -135,8 +135,10 @@ def _plain(name: Any) -> Any:
 
 
 def is_missing(output: Any) -> bool:
-    """Whether a class output says "missing": None or NaN (-1 is decided by the space)."""
-    return output is None or (isinstance(output, float) and output != output)
+    """Whether a class output says "missing": None, NaN or pandas' NA (-1 is decided by the space)."""
+    if output is None or (isinstance(output, float) and output != output):
+        return True
+    return type(output).__name__ in ("NAType", "NaTType")  # which cannot be compared with anything
 
 
 class ListedSpace(OutputSpace):

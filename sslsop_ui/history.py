@@ -7,8 +7,9 @@ import os
 import streamlit as st
 
 from sslsop_core.datasets import Problem
-from sslsop_core.evaluation import Record
+from sslsop_core.evaluation import Record, Store
 from sslsop_core.evaluation.fingerprints import fingerprint
+from sslsop_core.evaluation.store import NoSuchRunError
 from sslsop_core.features import Features
 
 from . import state
@@ -61,15 +62,26 @@ def start(plan: Plan, n_jobs: int) -> None:
     except (ValueError, OSError) as error:
         st.session_state["no study"] = str(error)
         return
+    record = ""
     if (old := _present(slot_of(plan))) is not None:
         old.pause()
         old.left = True
+        record = old.record if old.halted and old.plan == plan and _same_data(store, old.record) else ""
     begun = Study(
         plan, state.problem(), store, n_jobs=n_jobs, owner=state.owner(),
         source=state.problem_source(), key=state.problem_key(), slots=state.studies().slots,
+        record=record,
     )  # fmt: skip
     st.session_state[f"study {slot_of(plan)}"] = state.studies().add(begun).id
     begun.go()
+
+
+def _same_data(store: Store, record: str) -> bool:
+    """Whether a run of the store, if it is still there, is one of the present problem."""
+    try:
+        return store.run(record).fingerprint == fingerprint(state.problem())
+    except NoSuchRunError:
+        return False
 
 
 def cancel(slot: str) -> None:
@@ -113,7 +125,7 @@ def _train_again(record: Record) -> str:
     alive = state.registry().get(record.settings.get("run"))
     if alive is not None:
         state.leave_run()
-        state.apply(alive.settings)
+        state.take_over(alive.settings, alive.problem, alive.source, alive.key)
         st.session_state["run"] = alive.id
         return "pages/train.py"
     app = from_saved(record.settings.get("app", {}), state.NAMES)

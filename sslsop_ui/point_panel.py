@@ -9,6 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from sslsop_core import Explanation, LabelSets, Sequences, TreeLeaves
+from sslsop_core.splits import is_complete
 
 from . import state
 from .previews import enlarged, kind_of_input, show_input
@@ -84,8 +85,10 @@ def _one(run: Run, i: int) -> None:
     st.markdown(f"**Point {i}**")
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         st.badge(plain(text_of(space, output)), color="blue" if output is not None else "gray")
-        st.badge("given" if given is not None else "learned", color="green" if given is not None else "gray")
-        if run.problem.y[i] is not None and run.problem.y[i] != output:
+        names, true = space.names, run.problem.y[i]
+        how = "learned" if given is None else "given" if is_complete(given, names) else "partly given"
+        st.badge(how, color="gray" if given is None else "green")
+        if is_complete(true, names) and true != output:
             st.badge(f"truly {plain(text_of(space, run.problem.y[i]))}", color="red", icon=":material/close:")
     show_input(run.problem, i, output, "input")
     st.caption("History: " + plain(_history(run, i)))

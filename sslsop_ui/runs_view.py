@@ -15,7 +15,6 @@ from .plans import SSLSOP_NAME
 from .texts import plain
 
 KINDS = {"train": "Training", "compare": "Comparison", "sweep": "Sweep"}
-TABLE = "runs table"
 MOST_SIDE_BY_SIDE = 6
 PRIVATE = ("owner", "run")
 TOLD_BY_APP = ("problem", "given", "method")  # what repeats a run: its settings in the app say the same
@@ -94,9 +93,14 @@ def _list(records: list[Record]) -> list[Record]:
         on_select="rerun",
         selection_mode="multi-row",
         placeholder="-",
-        key=TABLE,
+        key=table_key(records),
     )
     return [records[row] for row in event.selection.rows if row < len(records)]
+
+
+def table_key(records: list[Record]) -> str:
+    """A list of its own for other records: ticks, which are for rows, must not pass to another run."""
+    return f"runs {hash(tuple(record.id for record in records))}"
 
 
 def _loss(record: Record) -> float | None:
@@ -175,7 +179,6 @@ def _delete(records: list[Record]) -> None:
         if st.button("Delete for ever", type="primary", icon=":material/delete:"):
             for record in records:
                 state.store().delete(record.id)
-            st.session_state.pop(TABLE, None)
             st.rerun()
 
 

@@ -74,14 +74,15 @@ def prepare() -> None:
     study = studies().get(st.query_params.get("study"))
     if found is not None:
         st.session_state["run"] = found.id
-        _take_over(found.settings, found.problem, found.source, found.key)
+        take_over(found.settings, found.problem, found.source, found.key)
     elif study is not None:
-        _take_over(study.plan.app, study.problem, study.source, study.key)
+        take_over(study.plan.app, study.problem, study.source, study.key)
     else:
         apply(from_query(st.query_params, NAMES))
 
 
-def _take_over(settings: Settings, problem: Problem | None, source: str, key: Any) -> None:
+def take_over(settings: Settings, problem: Problem | None, source: str, key: Any) -> None:
+    """Make the settings of a run or a study the present ones, with its data if they came from a file."""
     if settings.data == UPLOAD and problem is None:  # a kept study of a file that is not here
         settings = replace(settings, data=Settings.data, knobs=())
     apply(settings)

@@ -29,20 +29,21 @@ class Study(Job):
     problem : None for a study of the store, which is only looked at.
     owner : whose list of runs it will be in.
     source, key : the Python expression that makes the problem, and what tells it apart.
+    record : the id of a study in the store that did not end, to go on with.
     """
 
     patience = 600.0  # browsers let hidden pages sleep, and a comparison is long
 
     def __init__(
         self, plan: Plan, problem: Problem | None, store: Store, *, n_jobs: int = 1, owner: str = "",
-        source: str = "", key: Hashable = None, slots: threading.Semaphore | None = None,
+        source: str = "", key: Hashable = None, slots: threading.Semaphore | None = None, record: str = "",
     ):  # fmt: skip
         super().__init__(slots)
         self.plan, self.problem, self.store, self.n_jobs = plan, problem, store, n_jobs
         self.data, self.owner, self.source = "" if problem is None else problem.name, owner, source
         self.key = key
         self.cells: list[Cell] = []
-        self.record = ""  # its id in the store, once it has begun
+        self.record = record  # its id in the store, once it has begun
 
     @classmethod
     def opened(cls, record: Record, plan: Plan, store: Store) -> Study:
@@ -67,6 +68,11 @@ class Study(Job):
     def halting(self) -> bool:
         """Whether it was told to stop, and the cell in progress has not noticed yet."""
         return self.active and self._halt.is_set()
+
+    @property
+    def halted(self) -> bool:
+        """Whether it ended before its end."""
+        return self.status in ("stopped", "failed", "unfinished")
 
     @property
     def total(self) -> int:
@@ -99,7 +105,10 @@ class Study(Job):
         self.cells = []
         settings: dict[str, Any] = to_saved(self.plan, self.problem)
         settings |= {"owner": self.owner, "source": self.source}
-        self.record = self.store.start(self.plan.kind, self.problem, settings, seed=self.plan.seed)
+        if self.record:
+            self.store.begin_again(self.record)
+        else:
+            self.record = self.store.start(self.plan.kind, self.problem, settings, seed=self.plan.seed)
         try:
             self._collect(self.problem)
         except Exception:

@@ -89,7 +89,7 @@ def _head(title: str, plan: Plan, study: Study | None, seconds: float, n_jobs: i
     head, buttons = st.columns([1.6, 1], vertical_alignment="center")
     head.header(title, anchor=False)
     active = study is not None and study.active
-    halted = study is not None and study.status in ("stopped", "failed", "unfinished") and study.plan == plan
+    halted = study is not None and study.halted and study.plan == plan
     with buttons, st.container(horizontal=True, horizontal_alignment="right", gap="small"):
         st.button(
             "Resume" if halted else "Start",

@@ -59,6 +59,7 @@ def text_of(space: OutputSpace, output: object) -> str:
         tags = [str(tag) if tag is not None else "?" for tag in output]  # type: ignore[attr-defined]
         return ("" if all(len(tag) == 1 for tag in tags) else " ").join(tags)
     if isinstance(space, LabelSets):
-        held = [str(name) for name, bit in zip(space.names, output, strict=True) if bit]  # type: ignore[call-overload]
+        bits = zip(space.names, output, strict=True)  # type: ignore[call-overload]
+        held = [str(name) if bit else f"{name}?" for name, bit in bits if bit is None or bit]
         return ", ".join(held) or EMPTY
     return str(output)

@@ -14,6 +14,7 @@ import joblib
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
 
 from sslsop_core import SSLSOP, LabelSets, Sequences, TreeLeaves, datasets
 from sslsop_core.baselines import CoSSVM, LabelSpreading, SupervisedSSVM
@@ -471,3 +472,15 @@ def test_a_learning_curve_is_a_comparison_per_share(moons):
     assert list(curve) == [0.1, 0.5]
     for share, comparison in curve.items():
         assert results(comparison.cells) == results(cross_validate(METHODS, moons, 2, share).cells)
+
+
+def test_what_cannot_be_compared_is_refused_before_a_run_is_entered(tmp_path, moons):
+    store = Store(tmp_path)
+    with pytest.raises(ValueError, match=r"sslsop_core.baselines; got LogisticRegression"):
+        cross_validate({"S": SSLSOP(), "LR": LogisticRegression()}, moons, folds=2, store=store)
+    with pytest.raises(ValueError, match="folds must be"):
+        cross_validate({"S": SSLSOP()}, moons, folds=1, store=store)
+    for grid in ({"kk": [3]}, {"k": 3}, {}):
+        with pytest.raises(ValueError, match="grid must"):
+            sweep(SSLSOP(), moons, grid, folds=2, store=store)
+    assert store.runs() == []

@@ -4,6 +4,7 @@ import warnings
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from hypothesis import HealthCheck, settings
@@ -17,6 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from sslsop_core import SSLSOP, Classes, LabelSets, Sequences, TreeLeaves, datasets
+from sslsop_core.datasets.problem import take
 
 from . import reference
 from .problems import KINDS, TREE, make
@@ -528,3 +530,45 @@ def test_a_point_far_from_all_others_still_learns_from_its_neighbors(init):
     X[far] *= 1000
     assert SSLSOP(k=5, init=init).fit(X, y).outputs_[far] is not None
     assert SSLSOP(k=5, init=init).fit(problem.X, y).predict(X[[far]])[0] is not None
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA])
+def test_missing_outputs_of_pandas_are_missing(missing):
+    y = pd.Series(["a", "b"] + [missing] * 8)
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(10, 3)), columns=list("uvw"))
+    for outputs in (y, y.convert_dtypes(), y.tolist()):
+        model = SSLSOP(k=3, init="spread", max_iter=2).fit(X, outputs)
+        assert model.classes_.tolist() == ["a", "b"]
+        assert list(model.outputs_[:2]) == ["a", "b"]
+
+
+def test_label_sets_may_come_in_a_frame():
+    X = np.random.default_rng(0).normal(size=(6, 2))
+    y = pd.DataFrame({"red": [1, 0, 1, None, 0, None], "round": [0, 0, 1, 1, None, None]})
+    model = SSLSOP(LabelSets(["red", "round"]), k=2, init="spread", max_iter=2).fit(X, y)
+    assert model.outputs_[:3] == [(1, 0), (0, 0), (1, 1)]
+
+
+def gappy(output):
+    """The output with less of it given."""
+    if isinstance(output, tuple):
+        return (None, *output[1:])
+    return "animal" if output in ("cat", "dog", "wolf") else None
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_only_complete_outputs_are_scored(kind):
+    twin = make(kind, np.random.default_rng(0), n=30)
+    model = SSLSOP(twin.space, k=4, init="spread", max_iter=3).fit(twin.X, twin.truth)
+    whole = list(range(0, 30, 3))
+    y = [output if i in whole else None if i % 2 else gappy(output) for i, output in enumerate(twin.truth)]
+    expected = model.score(take(twin.X, whole), [twin.truth[i] for i in whole])
+    assert model.score(twin.X, y) == pytest.approx(expected)
+    with pytest.raises(ValueError, match="at least one complete output"):
+        model.score(twin.X, [None] * 30)
+
+
+def test_errors_of_relabelling_name_the_point():
+    model = SSLSOP(k=2, max_iter=1).fit([[0.0], [0.1], [3.0], [3.1]], ["a", None, "b", None])
+    with pytest.raises(ValueError, match=r"changes\[3\] = 'zzz'"):
+        model.relabel({3: "zzz"})

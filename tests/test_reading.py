@@ -322,3 +322,9 @@ def test_the_guide_lists_every_named_set_and_every_cap():
     limits = Limits()
     assert f"{limits.rows:,} rows, {limits.columns:,} columns" in guide
     assert f"{limits.tokens:,} lines of tagged text, {limits.members:,} images" in guide
+
+
+def test_outputs_that_say_na_are_missing():
+    problem = datasets.read(b"a,b,output\n1,2,x\n2,1,NA\n3,3,y\n4,4,nan\n5,1,\n", name="r.csv")
+    assert problem.y == ["x", None, "y", None, None]
+    assert list(problem.space.names) == ["x", "y"]

@@ -116,6 +116,27 @@ def small_study(store: Store) -> Study:
     return Study(plan, datasets.load("blobs", n=60), store)
 
 
+def test_resuming_goes_on_with_the_same_entry(tmp_path):
+    class Halted(Store):
+        def add_cell(self, run, cell):
+            super().add_cell(run, cell)
+            if len(self.cells(run)) == 2:
+                study.pause()
+
+    study = small_study(Halted(tmp_path))
+    study.go()
+    study.wait(60)
+    store = Store(tmp_path)
+    [record] = store.runs()
+    assert (record.status, len(store.cells(record.id))) == ("stopped", 2)
+    store.rename(record.id, "my figure 3")
+    again = Study(study.plan, study.problem, store, record=record.id)
+    again.go()
+    again.wait(60)
+    [record] = store.runs()
+    assert (record.name, record.status, len(store.cells(record.id))) == ("my figure 3", "finished", 4)
+
+
 def test_a_study_whose_run_is_deleted_goes_on(tmp_path):
     class Deleted(Store):
         def add_cell(self, run, cell):

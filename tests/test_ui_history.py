@@ -9,7 +9,7 @@ from sslsop_core import SSLSOP, datasets
 from sslsop_core.evaluation import Record, sweep
 from sslsop_ui import runs_view, state, warmup
 from tests.test_ui_compare import compared, study_of
-from tests.test_ui_pages import button, open_page, run_of, sound, told, trained
+from tests.test_ui_pages import EXAMPLES, button, open_page, run_of, sound, told, trained
 
 
 @pytest.fixture(autouse=True)
@@ -21,8 +21,12 @@ def _cold(monkeypatch):
 
 def listed(app: AppTest, *rows: int) -> AppTest:
     """The Runs page with some rows ticked."""
-    app = sound(app.switch_page("pages/runs.py").run())
-    app.session_state[runs_view.TABLE] = {"selection": {"rows": list(rows), "columns": [], "cells": []}}
+    return ticked(sound(app.switch_page("pages/runs.py").run()), *rows)
+
+
+def ticked(app: AppTest, *rows: int) -> AppTest:
+    key = runs_view.table_key(state.store().runs())
+    app.session_state[key] = {"selection": {"rows": list(rows), "columns": [], "cells": []}}
     return sound(app.run())
 
 
@@ -71,6 +75,19 @@ def test_a_training_that_was_forgotten_is_trained_again_to_the_same_end():
     assert run.outputs == outputs
 
 
+def test_a_training_on_a_file_is_opened_with_its_data():
+    app = open_page("data")
+    app.segmented_control[0].set_value("upload").run()
+    app.file_uploader[0].upload("flowers.csv", (EXAMPLES / "flowers.csv").read_bytes()).run()
+    button(sound(app), "Train on this").click().run()
+    button(sound(app.switch_page("pages/train.py").run()), "Train").click().run()
+    run_of(app).wait(60)
+    other = listed(open_page(), 0)
+    button(other, "Open again").click().run()
+    assert run_of(sound(other)) is run_of(app)
+    assert other.session_state["upload"].name == "flowers"
+
+
 def test_runs_are_named_filtered_and_deleted():
     app = listed(trained(), 0)
     app.text_input(key=f"name {newest().id}").set_value("the first").run()
@@ -79,10 +96,19 @@ def test_runs_are_named_filtered_and_deleted():
     app.text_input(key="runs text").set_value("second").run()
     assert len(sound(app).dataframe[0].value) == 0
     app.text_input(key="runs text").set_value("first").run()
-    app.session_state[runs_view.TABLE] = {"selection": {"rows": [0], "columns": [], "cells": []}}
-    button(sound(app.run()), "Delete for ever").click().run()
+    button(ticked(app, 0), "Delete for ever").click().run()
     assert state.store().runs() == []
     assert "Nothing has been run" in sound(app).info[0].value
+
+
+def test_a_tick_stays_with_its_run():
+    trained(k="5")
+    state.store().rename(newest().id, "older")
+    app = listed(trained(k="7"), 0)
+    assert any(b.label == "Delete for ever" for b in app.button)
+    app.text_input(key="runs text").set_value("older").run()
+    assert len(sound(app).dataframe[0].value) == 1
+    assert not any(b.label == "Delete for ever" for b in app.button)
 
 
 def test_names_of_runs_are_shown_as_text():

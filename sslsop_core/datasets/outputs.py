@@ -11,13 +11,13 @@ from ..labelsets import LabelSets
 from ..spaces import Classes, Name, OutputSpace, TreeLeaves
 from .limits import Limits
 
-MISSING = ("", "?")
+MISSING = ("", "?", "NA", "N/A", "NaN", "nan", "<NA>")
 
 
 def class_outputs(
     texts: Sequence[str], places: Sequence[str], tree: dict[Name, Name] | None, limits: Limits
 ) -> tuple[list[Any], OutputSpace]:
-    """Class names, or nodes of a tree; empty or "?" is missing. `places` says where each stands."""
+    """Class names, or nodes of a tree; empty, "?" or "NA" is missing. `places` says where each stands."""
     texts = [text.strip() for text in texts]
     y: list[Any] = [None if text in MISSING else text for text in texts]
     names = sorted({name for name in y if name is not None}, key=_natural)

@@ -11,6 +11,7 @@ import pandas as pd
 
 from ..bounds import require_between
 from ..datasets import Problem
+from ..estimator import StructuredEstimator
 from .cells import Cell, Protocol, Task
 from .fingerprints import data_spec, method_spec
 from .losses import HIGHER_IS_BETTER
@@ -195,10 +196,10 @@ def cross_validate(
     >>> comparison.table().index.tolist()
     ['SSLSOP', 'labelled only']
     """
-    named = name_methods(methods)
-    run = None
+    named, protocol, run = name_methods(methods), Protocol(folds, labeled, seed, tune), None
+    check_protocols(problem, [protocol])
     if store is not None:
-        settings = asdict(Protocol(folds, labeled, seed, tune)) | specs_of(named, problem)
+        settings = asdict(protocol) | specs_of(named, problem)
         run = store.start("compare", problem, settings, seed=seed)
     cells = iter_cross_validate(
         named, problem, folds, labeled, seed, n_jobs=n_jobs, tune=tune, store=store, run=run
@@ -241,8 +242,8 @@ def learning_curve(
 
     Parameters are those of `cross_validate`; `shares` are in (0, 1].
     """
-    named = name_methods(methods)
-    run = None
+    named, run = name_methods(methods), None
+    check_protocols(problem, [Protocol(folds, share, seed, tune) for share in shares])
     if store is not None:
         settings = {"folds": folds, "shares": list(shares), "seed": seed, "tune": tune}
         run = store.start("compare", problem, settings | specs_of(named, problem), seed=seed)
@@ -270,7 +271,22 @@ def name_methods(methods: Methods) -> dict[str, Any]:
             named[kind if not same else f"{kind} {same + 1}"] = method
     if not named:
         raise ValueError("methods must hold at least one method; got none.")
+    for method in named.values():
+        if not isinstance(method, StructuredEstimator):
+            raise ValueError(
+                f"methods must be SSLSOP or of sslsop_core.baselines; got {type(method).__name__}."
+            )
     return named
+
+
+def check_protocols(problem: Problem, protocols: Sequence[Protocol]) -> None:
+    """Refuse what no fold could be made for, before anything is entered into a store."""
+    if not protocols:
+        raise ValueError("shares must hold at least one labelled share; got none.")
+    for protocol in protocols:
+        require_between("folds", protocol.folds, 2, len(problem))
+        if protocol.tune is not None:
+            require_between("tune", protocol.tune, 1, 10**6)
 
 
 def in_order(cells: Iterable[Cell], named: Mapping[str, Any]) -> list[Cell]:
@@ -295,12 +311,7 @@ def _iter_protocols(
     run: str | None,
 ) -> Iterator[Cell]:
     named = name_methods(methods)
-    if not protocols:
-        raise ValueError("shares must hold at least one labelled share; got none.")
-    for protocol in protocols:
-        require_between("folds", protocol.folds, 2, len(problem))
-        if protocol.tune is not None:
-            require_between("tune", protocol.tune, 1, 10**6)
+    check_protocols(problem, protocols)
     # By fold first: the features of a fold serve all that is asked of it.
     chains = [
         [Task(name, method, {}, protocol, fold)]

@@ -180,6 +180,12 @@ class Store:
         with self._write() as db:
             return db.execute(f"UPDATE runs SET {columns} WHERE id = ?", [*values, run]).rowcount == 1
 
+    def begin_again(self, run: str) -> None:
+        """Go on with a run that did not end: its cells, which are kept, are entered anew as they come."""
+        with self._write() as db:
+            db.execute("DELETE FROM run_cells WHERE run = ?", [run])
+        self.change(run, status="unfinished")
+
     def rename(self, run: str, name: str) -> None:
         self.change(run, name=name)
 

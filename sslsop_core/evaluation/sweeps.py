@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
-from ..bounds import require_between
 from ..datasets import Problem
 from ..learner import SSLSOP
 from .cells import Cell, Protocol, Task
-from .comparison import cells_frame
+from .comparison import cells_frame, check_protocols, name_methods
 from .fingerprints import data_spec, method_spec
 from .schedule import iter_cells
 from .statistics import interval
@@ -67,7 +67,7 @@ class Sweep:
     def matrix(self, column: str = "mean", measure: str = "loss", on: str = "new") -> pd.DataFrame:
         """A column of the table as a matrix, for a heat map: the first parameter down, the second across."""
         if len(self.grid) != 2:
-            raise ValueError(f"a matrix needs a grid of two parameters; got {len(self.grid)}.")
+            raise ValueError(f"a matrix needs a grid of two parameters; got {len(self.grid)}. Use table().")
         down, across = self.grid
         return self.table(measure, on).pivot(index=down, columns=across, values=column)
 
@@ -89,13 +89,8 @@ def iter_sweep(
     run: str | None = None,
 ) -> Iterator[Cell]:
     """`sweep`, yielding each cell as soon as it is finished; `Sweep(cells, grid)` reads those so far."""
-    grid = {name: list(dict.fromkeys(values)) for name, values in grid.items()}
-    if not grid or not all(grid.values()):
-        raise ValueError(f"grid must map parameters to at least one value each; got {grid!r}.")
-    require_between("folds", folds, 2, len(problem))
-    strange = sorted(set(grid) - {"labeled"} - set(method.get_params()))
-    if strange:
-        raise ValueError(f"grid must name parameters of {type(method).__name__}; got {', '.join(strange)}.")
+    grid = _checked(grid, method)
+    check_protocols(problem, [Protocol(folds, labeled, seed)])
     warm = isinstance(method, SSLSOP)
     turns = sorted(grid.pop("max_iter")) if warm and "max_iter" in grid else None
     chains = []
@@ -109,6 +104,18 @@ def iter_sweep(
     if warm and not GRAPH & set(grid):
         searcher = clone(method).set_params(k=max(grid.get("k", [method.k])))
     yield from iter_cells(chains, problem, n_jobs=n_jobs, store=store, run=run, searcher=searcher)
+
+
+def _checked(grid: Mapping[str, Sequence[Any]], method: Any) -> dict[str, list[Any]]:
+    """The grid, each value once."""
+    name_methods([method])
+    lists = [isinstance(values, Sequence | np.ndarray) and len(values) > 0 for values in grid.values()]
+    if not lists or not all(lists):
+        raise ValueError(f"grid must map parameters to lists of at least one value each; got {grid!r}.")
+    strange = sorted(set(grid) - {"labeled"} - set(method.get_params()))
+    if strange:
+        raise ValueError(f"grid must name parameters of {type(method).__name__}; got {', '.join(strange)}.")
+    return {name: list(dict.fromkeys(values)) for name, values in grid.items()}
 
 
 def sweep(
@@ -136,7 +143,8 @@ def sweep(
     >>> result.matrix().shape
     (2, 2)
     """
-    run = None
+    run, _ = None, _checked(grid, method)
+    check_protocols(problem, [Protocol(folds, labeled, seed)])
     if store is not None:
         settings: dict[str, Any] = {"folds": folds, "labeled": labeled, "seed": seed, "grid": dict(grid)}
         settings |= {"method": method_spec(method), "problem": data_spec(problem)}
