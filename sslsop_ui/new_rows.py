@@ -10,15 +10,16 @@ import pandas as pd
 
 from sslsop_core.datasets import Limits
 from sslsop_core.datasets.pictures import Decoder
+from sslsop_core.datasets.tables import has_header, marks_of
 from sslsop_core.features import Features
 
 MOST_ROWS = 20_000
 
 
-def rows_of_csv(data: bytes, d: int, blocks: bool) -> Any:
+def rows_of_csv(data: bytes, d: int, blocks: bool, named: bool = False) -> Any:
     """Rows of d numbers; for sequences, blocks of rows with an empty line between them.
 
-    A first line of names is left out.
+    A first line of names is left out or, if `named`, comes with the rows, for features that go by names.
     """
     try:
         text = data.decode("utf-8-sig")
@@ -29,14 +30,19 @@ def rows_of_csv(data: bytes, d: int, blocks: bool) -> Any:
     if blocks:
         parts = text.replace("\r\n", "\n").strip().split("\n\n")
         return [_numbers(part, d) for part in parts]
-    return _numbers(text, d)
+    return _numbers(text, d, named)
 
 
-def _numbers(text: str, d: int) -> np.ndarray:
-    first = text.lstrip().partition("\n")[0]
-    head = 0 if any(not _is_number(cell) for cell in first.split(",")) else None
+def _numbers(text: str, d: int, named: bool = False) -> Any:
+    separator, decimal = marks_of(text)
+    first = [cell.strip() for cell in text.lstrip().partition("\n")[0].split(separator)]
+    head = 0 if has_header(first) else None
     try:
-        table = pd.read_csv(io.StringIO(text), header=head, nrows=MOST_ROWS + 1)
+        table = pd.read_csv(
+            io.StringIO(text), sep=separator, decimal=decimal, header=head, nrows=MOST_ROWS + 1
+        )
+        if named and head == 0:
+            return _few(table.rename(columns=str.strip))
         rows = table.to_numpy(dtype=float)
     except (ValueError, pd.errors.ParserError) as error:
         raise ValueError(f"the file must hold numbers only, separated by commas: {error}") from error
@@ -44,17 +50,13 @@ def _numbers(text: str, d: int) -> np.ndarray:
         raise ValueError(
             f"each row must have {d} numbers, as in training; the file has {rows.shape[1]} columns."
         )
+    return _few(rows)
+
+
+def _few(rows: Any) -> Any:
     if len(rows) > MOST_ROWS:
         raise ValueError(f"the file must have at most {MOST_ROWS:,} rows. Split it.")
     return rows
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
 
 
 def grey_images(files: list[bytes], shape: tuple[int, int]) -> np.ndarray:

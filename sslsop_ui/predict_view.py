@@ -198,13 +198,16 @@ def _ask_rows(model: SSLSOP, features: Features | None, example: np.ndarray | No
     d, blocks = model.n_features_in_, isinstance(model.space_, Sequences)
     label = f"CSV with {d:,} numbers a row" + (", an empty line between sequences" if blocks else "")
     file = st.file_uploader(label, ["csv", "txt"], key="rows")
+    names = getattr(features, "columns", None)
     if file is not None:
+        named = names is not None
         _answer(
-            model, lambda: new_rows.as_features(features, new_rows.rows_of_csv(file.getvalue(), d, blocks))
+            model,
+            lambda: new_rows.as_features(features, new_rows.rows_of_csv(file.getvalue(), d, blocks, named)),
         )
     elif d <= FORM_COLUMNS and not blocks:
         start = np.zeros((1, d)) if example is None else example
-        table = pd.DataFrame(start, columns=[f"x{j + 1}" for j in range(d)])
+        table = pd.DataFrame(start, columns=names or [f"x{j + 1}" for j in range(d)])
         told = "." if example is None else "; the first row is the first training point."
         st.caption(f"Or type them here{told}")
         edited = st.data_editor(table, num_rows="dynamic", hide_index=True, key="form")

@@ -116,4 +116,6 @@ def table(problem: Problem, given: list[Any], rows: list[int]) -> pd.DataFrame:
         frame["size"] = [X[i].nnz if sparse.issparse(X[i]) else len(X[i]) for i in rows]
         return frame
     features = np.asarray(X)[rows, :12]
-    return frame.join(pd.DataFrame(features, columns=[f"x{j + 1}" for j in range(features.shape[1])]))
+    names = getattr(problem.features, "columns", None) or [f"x{j + 1}" for j in range(features.shape[1])]
+    shown = [f"{name} (column)" if name in frame else name for name in names[:12]]
+    return frame.join(pd.DataFrame(features, columns=shown))

@@ -12,12 +12,14 @@ from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from sslsop_core import datasets
+from sslsop_core import SSLSOP, datasets, load_model
 from sslsop_core.datasets import Limits, Problem, read
+from sslsop_core.datasets.outputs import MISSING
 from sslsop_core.features import Hog, Pixels
 
 from .hostile import CORPUS, npz, png, zipped
@@ -291,7 +293,7 @@ name_texts = st.text(st.characters(codec="utf-8", exclude_categories=("C", "Z"))
 
 rows_of_a_table = st.lists(
     st.tuples(numbers, numbers, st.one_of(st.none(), name_texts)), min_size=2, max_size=15
-).filter(lambda rows: len({row[2] for row in rows} - {None, "?"}) > 1)
+).filter(lambda rows: len({row[2] for row in rows} - {None, *MISSING}) > 1)
 
 
 @quick
@@ -303,7 +305,7 @@ def test_a_written_table_is_read_back(rows):
     writer.writerows([[repr(a), repr(b), "" if name is None else name] for a, b, name in rows])
     problem = read(buffer.getvalue().encode(), format="csv")
     np.testing.assert_allclose(problem.inputs, [row[:2] for row in rows], rtol=1e-12)
-    assert problem.y == [None if row[2] in (None, "?") else row[2] for row in rows]
+    assert problem.y == [None if row[2] in MISSING else row[2] for row in rows]
 
 
 def test_the_door_is_the_packages():
@@ -328,3 +330,29 @@ def test_outputs_that_say_na_are_missing():
     problem = datasets.read(b"a,b,output\n1,2,x\n2,1,NA\n3,3,y\n4,4,nan\n5,1,\n", name="r.csv")
     assert problem.y == ["x", None, "y", None, None]
     assert list(problem.space.names) == ["x", "y"]
+
+
+SHAPES = b"width,height,output\n1,10,x\n2,11,\n1,12,x\n9,1,y\n8,2,\n9,2,y\n"
+
+
+def test_new_rows_are_taken_by_the_names_of_their_columns(tmp_path):
+    problem = datasets.read(SHAPES, name="shapes.csv")
+    SSLSOP(problem.space, k=2, init="spread", max_iter=3).fit(problem.X, problem.y).save(
+        tmp_path / "m.sslsop", problem.fitted
+    )
+    model = load_model(tmp_path / "m.sslsop")
+    new = pd.DataFrame({"note": ["-", "-"], "height": [11.0, 1.0], "width": [1.0, 9.0]})
+    assert model.predict_inputs(new).tolist() == ["x", "y"]
+    assert model.predict_inputs([[1.0, 11.0], [9.0, 1.0]]).tolist() == ["x", "y"]
+    with pytest.raises(ValueError, match="'height' is missing"):
+        model.predict_inputs(new.drop(columns="height"))
+
+
+def test_a_column_that_only_counts_rows_is_left_out_and_told():
+    problem = datasets.read(b",a,b,output\n0,5,1,x\n1,6,2,y\n2,7,3,x\n", name="frame.csv")
+    assert problem.d == 2
+    assert "counts the rows" in problem.report.warnings[0]
+
+
+def test_a_file_without_names_has_columns_without_names():
+    assert datasets.read(b"1,2,x\n2,3,y\n", name="bare.csv").features.columns is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -372,6 +373,21 @@ def test_a_model_file_predicts_rows():
     sound(app)
     expected = list(load_model(dump_model(model)).predict(run_of_rows(model)))
     assert app.dataframe[0].value["output"].tolist() == expected
+
+
+def test_new_rows_are_matched_by_the_names_of_their_columns():
+    problem = datasets.read(EXAMPLES / "flowers.csv")
+    model = SSLSOP(problem.space, k=3, init="spread", max_iter=2).fit(problem.X, problem.y)
+    names = list(problem.features.columns)
+    app = open_page("predict")
+    app.file_uploader[0].upload("m.sslsop", dump_model(model, problem.fitted)).run()
+    rows = pd.DataFrame(problem.inputs, columns=names)[names[::-1]].assign(output="")
+    text = rows.to_csv(sep=";", decimal=",", index=False)
+    next(u for u in app.file_uploader if u.key == "rows").upload("rows.csv", text.encode()).run()
+    assert sound(app).dataframe[0].value["output"].tolist() == list(model.predict(problem.X))
+    missing = rows.drop(columns=names[0]).to_csv(index=False)
+    next(u for u in app.file_uploader if u.key == "rows").upload("rows.csv", missing.encode()).run()
+    assert "is missing" in sound(app).error[0].value
 
 
 def test_a_model_file_with_its_features_predicts_sentences():

@@ -29,14 +29,13 @@ def read_csv(
     """A text table with a header (or without one, when its first line holds numbers)."""
     import pandas as pd
 
-    separator = max("\t,;", key=text.partition("\n")[0].count)
+    separator, decimal = marks_of(text)
     header = _header(text, separator, limits)
-    first = 2 if _has_header(header) else 1
+    first = 2 if has_header(header) else 1
     columns = header if first == 2 else [f"column {c}" for c in range(1, len(header) + 1)]
     targets, is_set = choose_output(columns, output)
     n_lines = text.count("\n") + 1
     refuse_table(n_lines, len(columns), limits)
-    decimal = "," if separator == ";" and "," in text else "."
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
@@ -53,7 +52,13 @@ def read_csv(
     blank = frame.drop(columns=targets).isna().all(axis=1) & (frame[targets] == "").all(axis=1)
     frame = frame[~blank]
     places = [f"line {line + first}" for line in frame.index.tolist()]
-    return table_problem("CSV", name, frame, targets, is_set, places, tree, limits)
+    return table_problem("CSV", name, frame, targets, is_set, places, tree, limits, named=first == 2)
+
+
+def marks_of(text: str) -> tuple[str, str]:
+    """What separates cells in a table, and what stands before the decimals of a number."""
+    separator = max("\t,;", key=text.partition("\n")[0].count)
+    return separator, "," if separator == ";" and "," in text else "."
 
 
 def _header(text: str, separator: str, limits: Limits) -> list[str]:
@@ -70,13 +75,13 @@ def _header(text: str, separator: str, limits: Limits) -> list[str]:
     refuse_table(1, len(cells), limits)
     if any(len(cell) > limits.name for cell in cells):
         raise ValueError(f"line 1: column names must have at most {limits.name} characters.")
-    if _has_header(cells) and len(set(cells)) < len(cells):
+    if has_header(cells) and len(set(cells)) < len(cells):
         twice = next(cell for cell in cells if cells.count(cell) > 1)
         raise ValueError(f"line 1: column names must be distinct; {twice!r} occurs twice. Rename one.")
     return cells
 
 
-def _has_header(cells: Sequence[str]) -> bool:
+def has_header(cells: Sequence[str]) -> bool:
     """Whether a first line names columns: no numbers in it, or a count such as 0, 1, 2, ..."""
     numbers = [cell for cell in cells if _is_number(cell)]
     counting = numbers in ([str(i + start) for i in range(len(numbers))] for start in (0, 1))
@@ -118,14 +123,21 @@ def table_problem(
     places: list[str],
     tree: dict[Name, Name] | None,
     limits: Limits,
+    named: bool = True,
 ) -> Problem:
-    """A data frame with text in the output columns as a problem; other columns must be numbers."""
+    """A data frame with text in the output columns as a problem; other columns must be numbers.
+
+    `named` says whether the names of the columns are those of the file, by which new rows will be read.
+    """
     if len(frame) < 2:
         raise ValueError(f"the table must have two rows or more; it has {len(frame)}.")
     columns = [column for column in frame.columns if column not in targets]
     if not columns:
         raise ValueError("the table must have a feature column besides the output; it has none.")
     X = _numbers(frame[columns], places)
+    counts = named and columns[0] == "" and len(columns) > 1 and np.array_equal(X[:, 0], np.arange(len(X)))
+    if counts:
+        X, columns = X[:, 1:], columns[1:]
     y: list[Any]
     space: OutputSpace
     if is_set:
@@ -133,7 +145,8 @@ def table_problem(
         y, space = label_set_outputs(frame[targets].to_numpy(dtype=object).tolist(), labels, places)
     else:
         y, space = class_outputs(frame[targets[0]].tolist(), places, tree, limits)
-    return numeric_problem(kind, name, X, y, space, columns)
+    left_out = ("The first column has no name and counts the rows: it is left out.",) if counts else ()
+    return numeric_problem(kind, name, X, y, space, columns, columns if named else None, left_out)
 
 
 def _numbers(frame: Any, places: list[str]) -> np.ndarray:
@@ -161,13 +174,20 @@ def _not_a_number(column: Any, row: int, places: list[str]) -> ValueError:
 
 
 def numeric_problem(
-    kind: str, name: str, X: np.ndarray, y: list[Any], space: OutputSpace, columns: Sequence[str]
+    kind: str,
+    name: str,
+    X: np.ndarray,
+    y: list[Any],
+    space: OutputSpace,
+    columns: Sequence[str],
+    named: Sequence[str] | None = None,
+    warnings: Sequence[str] = (),
 ) -> Problem:
-    """A table of numbers, standardised, empty cells filled."""
-    found = (*table_warnings(X, columns), *output_warnings(y, space))
+    """A table of numbers, standardised, empty cells filled; `named` are the columns that the file names."""
+    found = (*warnings, *table_warnings(X, columns), *output_warnings(y, space))
     features = f"{X.shape[1]:,} features"
     report = Report(kind, len(X), features, describe_outputs(space), share_missing(y), found)
-    return Problem(name, y, space, inputs=X, features=Standardise(), report=report)
+    return Problem(name, y, space, inputs=X, features=Standardise(columns=named), report=report)
 
 
 def read_parquet(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,6 +20,8 @@ class Standardise(Features):
     Parameters
     ----------
     scale : False leaves the values as they are and only fills NaN.
+    columns : names of the columns, or None. Inputs that have names themselves, data frames, are then taken by
+        name, in whatever order and with whatever other columns.
 
     >>> Standardise().fit_transform([[1.0, 5.0], [3.0, float("nan")]]).tolist()
     [[-1.0, 0.0], [1.0, 0.0]]
@@ -28,10 +31,23 @@ class Standardise(Features):
     allowed: ClassVar = {"scale": [True, False]}
     learned: ClassVar = {"median_": ("f8", ("d",)), "mean_": ("f8", ("d",)), "scale_": ("f8", ("d",))}
 
-    def __init__(self, scale: bool = True):
+    def __init__(self, scale: bool = True, columns: Sequence[str] | None = None):
         self.scale = scale
+        self.columns = columns
+
+    def check_params(self) -> None:
+        super().check_params()
+        names = self.columns
+        if names is not None and not (
+            isinstance(names, list | tuple)
+            and all(isinstance(name, str) for name in names)
+            and len(set(names)) == len(names)
+        ):
+            raise ValueError(f"columns must be distinct names, or None; got {names!r:.80}.")
 
     def prepare(self, inputs: Any) -> np.ndarray:
+        if self.columns is not None and hasattr(inputs, "columns"):
+            inputs = self._by_name(inputs)
         table = np.asarray(inputs, dtype=float)
         if table.ndim != 2 or 0 in table.shape:
             raise ValueError(f"inputs must be a table (rows, columns); got the shape {table.shape}.")
@@ -39,6 +55,15 @@ class Standardise(Features):
             row, column = np.argwhere(np.isinf(table))[0]
             raise ValueError(f"inputs must be finite or NaN; got infinity in row {row}, column {column}.")
         return table
+
+    def _by_name(self, frame: Any) -> Any:
+        missing = [name for name in self.columns or () if name not in frame.columns]
+        if missing:
+            raise ValueError(
+                f"inputs must have the columns of training; {missing[0]!r:.80} is missing"
+                + (f", and {len(missing) - 1} more." if len(missing) > 1 else ".")
+            )
+        return frame[list(self.columns or ())]
 
     def learn(self, prepared: np.ndarray) -> Self:
         with warnings.catch_warnings():
@@ -61,5 +86,7 @@ class Standardise(Features):
         return (self._filled(prepared) - self.mean_) / self.scale_
 
     def check_learned(self) -> None:
+        if self.columns is not None and len(self.columns) != len(self.median_):
+            raise ValueError("columns must have a name per column; the file is damaged.")
         if (self.scale_ <= 0).any():
             raise ValueError("array 'scale_' must be positive; the file is damaged.")
