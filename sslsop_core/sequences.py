@@ -10,7 +10,7 @@ import numpy as np
 
 from .chains import best_other, best_path, path_score
 from .inputs import tokens_of
-from .spaces import Name, OutputSpace, _plain, agree_in_parts
+from .spaces import Name, OutputSpace, agree_in_parts, plain
 
 
 class Sequences(OutputSpace):
@@ -53,7 +53,7 @@ class Sequences(OutputSpace):
         if len(y) != length:
             raise ValueError(f"y[{i}] has {len(y)} tags but x[{i}] has {length} tokens; give one per token.")
         codes = []
-        for tag in map(_plain, y):
+        for tag in map(plain, y):
             if tag is not None and tag not in self._code:
                 raise ValueError(f"y[{i}] has the tag {tag!r}, which is not in {self}; use None if missing.")
             codes.append(-1 if tag is None else self._code[tag])

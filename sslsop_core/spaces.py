@@ -27,7 +27,7 @@ class OutputSpace(ABC):
     loss_name: str = "zero_one"
 
     def _set_names(self, names: Sequence[Name], what: str) -> None:
-        self.names = tuple(_plain(name) for name in names)
+        self.names = tuple(plain(name) for name in names)
         self._code = {name: code for code, name in enumerate(self.names)}
         if not self.names:
             raise ValueError(f"{what} must hold at least one name; got none.")
@@ -129,7 +129,7 @@ def agree_in_parts(codes: np.ndarray, given: np.ndarray) -> np.ndarray:
     return merged if merged.min() >= 0 else np.full_like(codes, -1)
 
 
-def _plain(name: Any) -> Any:
+def plain(name: Any) -> Any:
     """A Python scalar for a numpy one, so that names compare and serialise as the user expects."""
     return name.item() if isinstance(name, np.generic) else name
 
@@ -175,7 +175,7 @@ class ListedSpace(OutputSpace):
         codes = np.empty(len(outputs), dtype=np.int32)
         values = outputs.tolist() if isinstance(outputs, np.ndarray) else outputs
         for i, value in enumerate(values):
-            codes[i] = self._given_code(i, _plain(value))
+            codes[i] = self._given_code(i, plain(value))
         return codes
 
     def _given_code(self, i: int, output: Any) -> int:
@@ -292,7 +292,7 @@ class TreeLeaves(ListedSpace):
     kind = "tree"
 
     def __init__(self, parents: Mapping[Name, Name]):
-        self.parents = {_plain(child): _plain(parent) for child, parent in parents.items()}
+        self.parents = {plain(child): plain(parent) for child, parent in parents.items()}
         if not self.parents:
             raise ValueError("parents must map each node to its parent; got an empty mapping.")
         self._refuse_cycles()

@@ -7,13 +7,14 @@ import sys
 import time
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.model_selection import cross_val_predict
 from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 
-from sslsop_core import Classes, datasets
+from sslsop_core import SSLSOP, Classes, LabelSets, Sequences, datasets, evaluation
 from sslsop_core.datasets import Problem, embedded
 
 EMBEDDED = [record for record in datasets.available() if record.embedded]
@@ -196,3 +197,21 @@ def test_a_problem_without_inputs_has_no_features_to_fit():
 
 def test_assets_are_small():
     assert sum(path.stat().st_size for path in embedded.ASSETS.rglob("*") if path.is_file()) < 1_500_000
+
+
+def test_own_data_may_be_written_as_fit_takes_them():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(12, 3)), columns=list("uvw"))
+    classes = ["a", "b", np.nan, -1, None, pd.NA] * 2
+    problem = datasets.Problem("own", classes, Classes("ab"), frame)
+    assert problem.y == ["a", "b", None, None, None, None] * 2
+    assert isinstance(problem.X, np.ndarray)
+    sets = [{"red"}, set(), [1, None], None] * 3
+    problem = datasets.Problem("sets", sets, LabelSets(["red", "round"]), frame)
+    assert problem.y[:4] == [(1, 0), (0, 0), (1, None), None]
+    assert sum(y is not None for y in problem.hide(0.5)) > 0
+    tagged = [["N", "V"], ("V", None), None] * 4
+    problem = datasets.Problem("tags", tagged, Sequences("NV"), [np.ones((2, 3))] * 12)
+    assert problem.y[:3] == [("N", "V"), ("V", None), None]
+    method = SSLSOP(k=2, init="spread", max_iter=1)
+    assert not any(cell.error for cell in evaluation.cross_validate([method], problem, folds=2).cells)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,7 +14,8 @@ from scipy import sparse
 from sklearn.base import clone
 
 from ..features import Features
-from ..spaces import OutputSpace
+from ..sequences import Sequences
+from ..spaces import Classes, OutputSpace, is_missing, plain
 from ..splits import choose_labeled
 
 
@@ -24,7 +26,7 @@ class Problem:
     Parameters
     ----------
     name : what it is called.
-    y : outputs, `None` where not even the file knew.
+    y : outputs as `fit` takes them, `None` where not even the file knew.
     space : where the outputs live.
     X : (n, d) array or CSR matrix; for sequences a list of (length, d). Made from `inputs` if None.
     metric : "euclidean" or "cosine", the distance that suits X.
@@ -60,6 +62,10 @@ class Problem:
     loaded: tuple[str, dict[str, Any]] | None = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "y", [_plain(self.space, output) for output in self.y])
+        rows = isinstance(self.X, list) and not isinstance(self.space, Sequences)
+        if rows or hasattr(self.X, "to_numpy"):  # lists of numbers, data frames
+            object.__setattr__(self, "X", np.asarray(self.X, dtype=float))
         if self.X is None:
             object.__setattr__(self, "X", self.fitted.apply(self.prepared))
             object.__setattr__(self, "views", self.fitted.views())
@@ -137,6 +143,18 @@ class Problem:
         """
         given = choose_labeled(self.y, labeled, per_class, np.random.default_rng(seed))
         return [y if keep else None for y, keep in zip(self.y, given.tolist(), strict=True)]
+
+
+def _plain(space: OutputSpace, output: Any) -> Any:
+    """An output in one form of several that `fit` takes: None if missing, a tuple if it has parts."""
+    if is_missing(output):
+        return None
+    if isinstance(output, AbstractSet):
+        return tuple(int(name in output) for name in space.names)
+    if isinstance(output, list | tuple | np.ndarray):
+        return tuple(None if is_missing(part) else plain(part) for part in output)
+    missing = isinstance(space, Classes) and output == -1 and -1 not in space.names
+    return None if missing else plain(output)
 
 
 def n_rows(rows: Any) -> int:
