@@ -7,6 +7,8 @@ from .modelfile import load_model
 from .sequences import Sequences
 from .spaces import Classes, OutputSpace, TreeLeaves
 
+__version__ = "0.1.0"
+
 __all__ = [
     "SSLSOP",
     "Classes",

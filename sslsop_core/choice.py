@@ -17,6 +17,8 @@ TRIAL_TURNS = 20
 MOST_TRIED = 10_000
 FALLBACK = "guided"
 FOLDS = 3
+# By so many standard errors a start must be better than a simpler one.
+ERRORS = 1.0
 # Trials end when so many hidden outputs have been judged.
 ENOUGH = 1000
 
@@ -31,7 +33,7 @@ def choose(
 ) -> str | None:
     """The first start that does as well as the best on given outputs that it was not told.
 
-    As well means: its mean loss is higher by at most one standard error of the difference. So a start
+    As well means: its mean loss is higher by at most `ERRORS` standard errors of the difference. So a start
     that knows more must show that it is better, which few given outputs hardly can.
 
     Parameters
@@ -61,4 +63,4 @@ def choose(
     table = np.array([np.concatenate(column) for column in losses])
     behind = table - table[np.argmin(table.mean(axis=1))]
     error = behind.std(axis=1, ddof=1) / np.sqrt(judged)
-    return names[int(np.argmax(behind.mean(axis=1) <= error))]
+    return names[int(np.argmax(behind.mean(axis=1) <= ERRORS * error))]

@@ -8,10 +8,12 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from sslsop_core import __version__
+
 from .trouble import recent
 
 PACKAGES = (
-    "sslsop-lab", "streamlit", "numpy", "scipy", "scikit-learn", "numba", "umap-learn", "pynndescent",
+    "streamlit", "numpy", "scipy", "scikit-learn", "numba", "umap-learn", "pynndescent",
     "plotly", "pandas", "pyarrow", "joblib", "safetensors",
 )  # fmt: skip
 
@@ -19,7 +21,8 @@ PACKAGES = (
 @cache
 def versions() -> dict[str, str]:
     """Versions of Python, the system and the packages, without importing any of them."""
-    found = {"python": platform.python_version(), "system": f"{platform.system()} {platform.machine()}"}
+    found = {"sslsop-lab": __version__, "python": platform.python_version()}
+    found["system"] = f"{platform.system()} {platform.machine()}"
     return found | {name: _version(name) for name in PACKAGES}
 
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from platform import python_version
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from .. import __version__
 from ..datasets import Problem
 
-PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "sslsop-lab")
+PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
 # The problem lends these to every method, and results do not depend on the number of threads.
 NOT_OF_THE_METHOD = ("space", "metric", "views", "n_jobs")
 
@@ -75,11 +76,5 @@ def plain(value: Any) -> Any:
 @cache
 def versions() -> dict[str, str]:
     """Python and the packages that results depend on."""
-    return {"python": python_version()} | {name: _version(name) for name in PACKAGES}
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "not installed"  # a clone that is run in place
+    own = {"python": python_version(), "sslsop-lab": __version__}
+    return own | {name: version(name) for name in PACKAGES}
