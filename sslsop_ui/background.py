@@ -5,11 +5,14 @@ Nothing here knows the page. A job changes plain data; whoever watches reads it.
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import logging
 import secrets
 import threading
 import time
 from abc import ABC, abstractmethod
+from contextlib import suppress
 from typing import Any, ClassVar, Generic, TypeVar
 
 from . import trouble
@@ -92,6 +95,13 @@ class Job(ABC):
         """The status of a job that was halted before its end."""
 
 
+def give_back_memory() -> None:
+    """Have the allocator return to the system what has been freed; glibc's keeps it otherwise."""
+    gc.collect()
+    with suppress(AttributeError, OSError, TypeError):  # another allocator, another system
+        ctypes.CDLL(None).malloc_trim(0)
+
+
 J = TypeVar("J", bound=Job)
 
 
@@ -135,11 +145,15 @@ class Registry(Generic[J]):
         """
         now = time.monotonic() if now is None else now
         with self._lock:
+            before = len(self._jobs)
             for job in list(self._jobs.values()):
                 if job.active and now - job.seen > job.patience:
                     job.pause()
                 if now - job.seen > (job.patience if job.left else FORGOTTEN_AFTER):
                     del self._jobs[job.id]
+            forgotten = before - len(self._jobs)
+        if forgotten:
+            give_back_memory()
 
     def reap_forever(self, every: float = 10.0) -> None:
         """Keep reaping from a thread of its own, as long as the process lives."""
