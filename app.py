@@ -9,7 +9,7 @@ from sslsop_ui.settings import Settings
 
 AROUND = 420  # pixels of everything but the map
 # Few words have all their letters right when outputs only spread: sequences start from a shared predictor.
-WORDS = Settings(data="ocr", labeled=0.2, init="guided", eta=1.0)
+WORDS = Settings(data="ocr", labeled=0.1, init="guided", eta=1.0)
 TASKS = {
     "Images": (Settings(data="digits"), "Which of ten digits is it?", ":material/image:"),
     "Leaves of a tree": (
