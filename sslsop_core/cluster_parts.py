@@ -34,7 +34,7 @@ from .neighbors import (
 )
 from .shared import Shared, train_shared
 from .spaces import OutputSpace
-from .starts import nearest_start, random_start, shared_start, spread_start
+from .starts import nearest_start, random_start, require_complete, shared_start, spread_start
 
 if TYPE_CHECKING:
     from .learner import SSLSOP
@@ -244,11 +244,7 @@ def first_outputs(model: SSLSOP, parts: Parts, kernel: Kernel) -> tuple[np.ndarr
     """Where outputs and predictors begin; the shared one is trained here, on rows that are fetched."""
     space, given, starts, init = model.space_, model._given, parts.starts, model.init_
     labeled = np.flatnonzero(space.complete(given, starts))
-    if len(labeled) == 0 and init in ("nearest", "global"):
-        raise ValueError(
-            f'init="{init}" learns from completely given outputs, and all are given only in part; '
-            'use init="spread".'
-        )
+    require_complete(init, labeled)
     if init == "random":
         return random_start(space, given, starts, model._seed), None
     if init == "nearest":

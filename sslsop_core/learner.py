@@ -46,7 +46,7 @@ from .prediction import NewPoints
 from .sequences import Sequences
 from .shared import Shared, train_shared
 from .spaces import Classes, OutputSpace
-from .starts import nearest_start, random_start, shared_start, spread_start
+from .starts import nearest_start, random_start, require_complete, shared_start, spread_start
 
 if TYPE_CHECKING:
     from .cluster import ClusterEngine
@@ -359,11 +359,7 @@ class SSLSOP(StructuredEstimator):
         """Where outputs and, through a shared predictor, the local ones begin."""
         space, starts = self.space_, inputs.starts
         labeled = np.flatnonzero(space.complete(given, starts))
-        if len(labeled) == 0 and init in ("nearest", "global"):
-            raise ValueError(
-                f'init="{init}" learns from completely given outputs, and all are given only in part; '
-                'use init="spread".'
-            )
+        require_complete(init, labeled)
         if init == "random":
             return random_start(space, given, starts, self._seed), None
         if init == "nearest":

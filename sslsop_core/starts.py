@@ -13,6 +13,15 @@ from .shared import Shared
 from .spaces import ListedSpace, OutputSpace
 
 
+def require_complete(init: str, labeled: np.ndarray) -> None:
+    """Refuse a start that learns from whole outputs where there is none."""
+    if len(labeled) == 0 and init in ("nearest", "global"):
+        raise ValueError(
+            f'init="{init}" learns from completely given outputs, and all are given only in part; '
+            'use init="spread".'
+        )
+
+
 def spread_start(space: OutputSpace, given: np.ndarray, starts: np.ndarray, seed: int) -> np.ndarray:
     """Only the given outputs are known.
 
