@@ -244,7 +244,7 @@ def test_a_turn_sends_as_much_for_many_features_as_for_few(client):
             turn.t: sum(client.run(sent).values())
             for turn in SSLSOP(k=8, init="spread", max_iter=6, tol=0, engine="dask").iter_fit(X, y)
         }
-        # Of the quietest turn: on a busy machine Dask may move a block to an idle worker in another.
+        # Of the quietest turn: on a busy machine others have sent more, with work stealing off too.
         traffic.append(min(total[t + 1] - total[t] for t in range(2, 6)))
     assert traffic[1] < 1.5 * traffic[0]
     assert traffic[1] < X.nbytes / 2
