@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sslsop_core import datasets, reproduce
+from sslsop_core import SSLSOP, datasets, reproduce
 from sslsop_core.evaluation import Cell, Comparison, Store, Sweep
 from sslsop_core.evaluation.benchmarks import BENCHMARKS, METHODS, QUICK, Benchmark
 from sslsop_core.evaluation.report import Result, details, html_report, markdown, overview, verdict
@@ -57,6 +57,16 @@ def test_the_quick_run_prints_a_table_and_writes_a_report(run):
     assert {"gaussian_tree", "Sensitivity to k", "Sensitivity to C", "Running time"} <= set(page.headings)
     assert any(heading.startswith("hmm: ") for heading in page.headings)
     assert {"SSLSOP", "SupervisedSSVM", "hamming", "loss / height", "p, Wilcoxon"} <= set(page.cells)
+
+
+def test_k_and_C_are_swept_with_all_else_as_tuning_set_it_on_most_folds():
+    chosen = [{"init": "guided", "anchor": True}, {"init": "spread"}, {"init": "guided", "anchor": True}]
+    cells = [Cell("SSLSOP", fold, 0.3, 9, 1, parameters=each) for fold, each in enumerate(chosen)]
+    cells += [Cell("SupervisedSSVM", fold, 0.3, 9, 1, parameters={"lam": 0.1}) for fold in range(9)]
+    swept = reproduce.usual_setting(SSLSOP(init="hybrid", k=9), Comparison(cells, "SSLSOP"))
+    assert (swept.init, swept.anchor, swept.k) == ("guided", True, 9)
+    untuned = Comparison([Cell("SSLSOP", 0, 0.3, 9, 1)], "SSLSOP")
+    assert reproduce.usual_setting(SSLSOP(), untuned).init == SSLSOP().init
 
 
 def test_the_report_needs_nothing_from_outside(run):

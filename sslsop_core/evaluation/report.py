@@ -29,8 +29,8 @@ TIMES = """Seconds of one training with the chosen setting, median over folds, m
 beside it; tuning is not counted."""
 PROTOCOL = """Every method sees the same folds and the same given outputs. Features are fitted on the training
 part; settings are chosen by cross-validation inside the labelled part, on equal budgets; test points and
-hidden outputs play no part. Sensitivity is that of SSLSOP with all else at its defaults, which differ from
-the paper's algorithm."""
+hidden outputs play no part. Sensitivity is that of SSLSOP with all else as chosen on most folds, or at its
+defaults without tuning; both differ from the paper's algorithm."""
 
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; color: #1a2030 }
