@@ -31,7 +31,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from .choice import FALLBACK, MOST_TRIED, TRIAL_TURNS, TRIED, choose
+from .choice import FALLBACK, MOST_TRIED, TRIAL_TURNS, choose, tried
 from .door import check_inputs, check_training
 from .engine import Engine, Start, engine_for
 from .estimate import Estimate, estimate
@@ -88,9 +88,9 @@ class SSLSOP(StructuredEstimator):
         SVM on the labelled points; "hybrid": the same with a `baselines.HybridCRF` for w_0, which learns
         from the unlabelled points too, and with a pull towards it; "global": w_i starts at the SVM, and
         outputs as it predicts; "nearest": outputs of the nearest labelled points, w_i = 0; "random": any
-        outputs, w_i = 0; "auto": the first of these first three that does as well as the best of them
-        in trial runs which hide a third of the given outputs in turn, or "guided" if those are fewer
-        than 6 or the points more than 10,000.
+        outputs, w_i = 0; "auto": the first of these first three (of sequences "guided", "hybrid",
+        "spread") that does as well as the best of them in trial runs which hide a third of the given
+        outputs in turn, or "guided" if those are fewer than 6 or the points more than 10,000.
     views : for "hybrid", arrays of columns with a generative model each; None is one for all.
     weights : "uniform", or "heat": a neighbor at distance d counts exp(-d^2/h), with h the median squared
         distance to the 10th neighbor.
@@ -351,7 +351,8 @@ class SSLSOP(StructuredEstimator):
                 Y = trainer.update_outputs(Y, given, self.output_step == "exact")
             return Y
 
-        return choose(TRIED, trial, self.space_, self._given, inputs.starts, self._seed) or FALLBACK
+        names = tried(self.space_)
+        return choose(names, trial, self.space_, self._given, inputs.starts, self._seed) or FALLBACK
 
     def _first_outputs(
         self, init: str, given: np.ndarray, inputs: Inputs, kernel: Kernel

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from sslsop_core import SSLSOP, Classes, datasets
-from sslsop_core.choice import FALLBACK, TRIED, choose
+from sslsop_core import SSLSOP, Classes, Sequences, datasets
+from sslsop_core.choice import FALLBACK, TRIED, choose, tried
 
 
 def test_the_start_with_the_lowest_loss_on_hidden_outputs_is_chosen():
@@ -38,6 +38,11 @@ def test_a_start_that_knows_more_must_show_it(wrong, chosen):
         return found
 
     assert choose(TRIED, trial, space, given, np.arange(25), seed=0) == chosen
+
+
+def test_sequences_spread_by_themselves_only_where_that_is_shown_to_be_better():
+    assert tried(Sequences("NV"))[-1] == "spread"
+    assert sorted(tried(Sequences("NV"))) == sorted(tried(Classes("ab"))) == sorted(TRIED)
 
 
 def test_too_few_given_outputs_leave_nothing_to_choose_by():

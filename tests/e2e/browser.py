@@ -9,12 +9,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.request import urlopen
 
-from playwright.sync_api import Browser, ConsoleMessage, Page, Playwright, expect
+from playwright.sync_api import Browser, ConsoleMessage, FloatRect, Locator, Page, Playwright, expect
 from playwright.sync_api import Error as PlaywrightError
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -107,6 +107,32 @@ class Visitor:
     def go_to(self, name: str) -> None:
         self.page.get_by_role("link", name=name).click()
         expect(self.page.locator(".stMain").get_by_role("heading").first).to_be_visible()
+
+    def box_of(self, locator: Locator) -> FloatRect:
+        """Where a part of the page is, once it has stopped moving: pages are drawn again while work ends."""
+        before, deadline = None, time.monotonic() + 30
+        while time.monotonic() < deadline:
+            try:
+                locator.evaluate("part => part.scrollIntoView({block: 'center'})", timeout=5_000)
+                box = locator.bounding_box(timeout=5_000)
+            except PlaywrightError:  # it was replaced just now
+                box = None
+            if box is not None and box == before:
+                return box
+            before = box
+            self.page.wait_for_timeout(250)
+        raise AssertionError("a part of the page does not come to rest")
+
+    def tick(self, row: int, chosen: int = 1) -> None:
+        """Choose a row of the list of runs, counted from 0; so many are chosen then."""
+        said = self.page.get_by_role("button", name=f"{chosen} chosen, CSV")
+        for _ in range(10):
+            table = self.box_of(self.page.locator("[data-testid=stDataFrame] canvas").first)
+            self.page.mouse.click(table["x"] + 16, table["y"] + 52 + 35 * row)
+            with suppress(AssertionError):  # a table that has only just been drawn does not hear clicks yet
+                expect(said).to_be_visible(timeout=3_000)
+                return
+        raise AssertionError(f"row {row} of the list cannot be ticked")
 
     # --- the map -----------------------------------------------------------------------------------
 

@@ -105,14 +105,6 @@ def is_number(text: str) -> bool:
     return re.fullmatch(r"[+-]?[\d.]+(e[+-]?\d+)?", text) is not None
 
 
-def tick(visitor: Visitor, *rows: int) -> None:
-    """Choose rows of the list of runs, counted from 0."""
-    box = visitor.page.locator("[data-testid=stDataFrame] canvas").first.bounding_box()
-    assert box is not None
-    for row in rows:
-        visitor.page.mouse.click(box["x"] + 16, box["y"] + 52 + 35 * row)
-
-
 def test_names_are_text_on_the_pages_of_studies_and_in_their_files(evil, tmp_path):
     for page, choice, n_cells in (("Compare", "One share", 25), ("Sensitivity", "Labels", 18)):
         evil.go_to(page)
@@ -135,7 +127,7 @@ def test_names_are_text_in_the_list_of_runs_and_in_its_file(evil, tmp_path):
         expect(evil.page).not_to_have_url(address)  # which names the run
         evil.wait_for_end()
     evil.go_to("Runs")
-    tick(evil, 0)
+    evil.tick(0)
     expect(evil.page.locator(".stMain").get_by_text("Training on").first).to_contain_text(HTML)
     require_text_only(evil)
     evil.press("Rename")
@@ -146,7 +138,7 @@ def test_names_are_text_in_the_list_of_runs_and_in_its_file(evil, tmp_path):
     require_text_only(evil)
     evil.page.keyboard.press("Escape")  # the popover would take the click
     expect(evil.page.get_by_role("button", name="Save", exact=True)).to_have_count(0)
-    tick(evil, 1)
+    evil.tick(1, chosen=2)
     expect(evil.page.locator(".legendtext").first).to_contain_text(HTML)
     require_text_only(evil)
     rows = rows_of(taken(evil, "2 chosen, CSV", tmp_path))

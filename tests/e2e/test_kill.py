@@ -46,13 +46,6 @@ def listed(visitor: Visitor, folder: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def open_first(visitor: Visitor) -> None:
-    table = visitor.page.locator("[data-testid=stDataFrame] canvas").first.bounding_box()
-    assert table is not None
-    visitor.page.mouse.click(table["x"] + 16, table["y"] + 52)  # tick the first row
-    visitor.press("Open again")
-
-
 def by_status(home: Path) -> dict[str, Record]:
     return {record.status: record for record in Store(home).runs()}
 
@@ -92,7 +85,8 @@ def test_a_training_in_its_middle_is_unfinished_and_the_one_before_it_is_there(b
             ("blobs", "finished"),
         ]
         assert float(rows[1]["hidden loss"]) == before.losses["hidden loss"]
-        open_first(visitor)  # and it is trained again, from its record
+        visitor.tick(0)
+        visitor.press("Open again")  # and it is trained again, from its record
         expect(turns_of(visitor)).to_have_text(re.compile(r"[1-9]\d* / 500"), timeout=60_000)
         visitor.press("Stop")
         assert visitor.complaints == []
@@ -113,7 +107,8 @@ def test_a_sweep_goes_on_and_no_finished_cell_is_computed_again(browser, home, t
     with process_at(home) as (_, address), visited(browser, address) as visitor:
         [row] = listed(visitor, tmp_path)
         assert (row["kind"], row["status"]) == ("Sweep", "unfinished")
-        open_first(visitor)
+        visitor.tick(0)
+        visitor.press("Open again")
         progress = visitor.page.locator(".stMain [data-testid=stProgress]").first
         expect(progress).to_contain_text(f"Not finished · {len(cells)} / 18 cells")
         visitor.press("Resume")

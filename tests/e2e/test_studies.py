@@ -26,11 +26,7 @@ def test_a_comparison_fills_in_is_cancelled_resumed_and_opened_again(visitor):
     expect(visitor.page.get_by_text("95 % interval").first).to_be_visible()
     visitor.go_to("Learn")
     visitor.go_to("Runs")
-    table = visitor.page.locator("[data-testid=stDataFrame] canvas").first
-    expect(table).to_be_visible()
-    box = table.bounding_box()
-    assert box is not None
-    visitor.page.mouse.click(box["x"] + 16, box["y"] + 52)  # tick the first row
+    visitor.tick(0)
     visitor.press("Open again")
     expect(visitor.page.get_by_role("heading", name="Compare")).to_be_visible()
     finish(visitor)
@@ -41,9 +37,7 @@ def test_a_click_on_a_cell_of_the_heat_map_opens_it_on_train(visitor):
     visitor.press("Start")
     finish(visitor)
     heat = visitor.page.locator(".js-plotly-plot").filter(has=visitor.page.locator(".heatmaplayer")).first
-    heat.scroll_into_view_if_needed()
-    area = heat.locator(".nsewdrag").first.bounding_box()
-    assert area is not None
+    area = visitor.box_of(heat.locator(".nsewdrag").first)
     # k from 3 to 30 upwards, C from 0.0001 to 0.1: the cell at the lower left.
     visitor.page.mouse.click(area["x"] + area["width"] / 10, area["y"] + area["height"] * 13 / 14)
     expect(visitor.page.get_by_role("heading", name="Train")).to_be_visible()
