@@ -51,6 +51,15 @@ def _insert(found, who, value, name):
 
 
 @njit(nogil=True, cache=True)
+def _any_below(products, halves, worst):
+    """Whether any of some points is nearer than the worst found so far; counted on vectors."""
+    near = 0
+    for e in range(len(products)):
+        near += halves[e] - products[e] < worst
+    return near > 0
+
+
+@njit(nogil=True, cache=True)
 def _search(lo, hi, queries, points, halves, distances, indices):
     """|x - q|^2 / 2 = |x|^2 / 2 - x.q + |q|^2 / 2, and the last term does not change the order."""
     columns = indices.shape[1]
@@ -61,10 +70,14 @@ def _search(lo, hi, queries, points, halves, distances, indices):
         for c in range(0, len(points), POINTS):
             products = np.dot(queries[a:b], points[c : c + POINTS].T)
             for i in range(b - a):
-                for j in range(products.shape[1]):
-                    value = halves[c + j] - products[i, j]
-                    if value < found[i, columns - 1]:
-                        _insert(found[i], who[i], value, c + j)
+                for e in range(0, products.shape[1], GLANCE):
+                    end = min(e + GLANCE, products.shape[1])
+                    if not _any_below(products[i, e:end], halves[c + e : c + end], found[i, columns - 1]):
+                        continue
+                    for j in range(e, end):
+                        value = halves[c + j] - products[i, j]
+                        if value < found[i, columns - 1]:
+                            _insert(found[i], who[i], value, c + j)
         for i in range(b - a):
             for t in range(columns):
                 total = 0.0
@@ -113,6 +126,15 @@ def _rounds(blocks: int) -> Iterator[np.ndarray]:
 
 
 @njit(nogil=True, cache=True)
+def _any_near(products, halves, worst, own_half, own_worst):
+    """Whether any of some points is near enough to one point, or that to them; counted on vectors."""
+    near = 0
+    for e in range(len(products)):
+        near += (halves[e] - products[e] <= own_worst) | (own_half - products[e] <= worst[e])
+    return near > 0
+
+
+@njit(nogil=True, cache=True)
 def _meet(lo, hi, pairs, points, halves, found, who, worst):
     """Let all points of two blocks meet, for the pairs lo..hi; of equally near ones the lowest stays."""
     n, last = len(points), found.shape[1] - 1
@@ -125,12 +147,9 @@ def _meet(lo, hi, pairs, points, halves, found, who, worst):
                 i = a + r
                 for c in range(0, B_end - B, GLANCE):
                     end = min(c + GLANCE, B_end - B)
-                    near = 0  # counted first, because that loop runs on vectors
-                    for e in range(c, end):
-                        near += (halves[B + e] - products[r, e] <= worst[i]) | (
-                            halves[i] - products[r, e] <= worst[B + e]
-                        )
-                    if near == 0:
+                    if not _any_near(
+                        products[r, c:end], halves[B + c : B + end], worst[B + c : B + end], halves[i], worst[i]
+                    ):
                         continue
                     for e in range(c, end):
                         j = B + e

@@ -16,7 +16,6 @@ import numpy as np
 import scipy.sparse as sp
 from numba import njit
 from scipy.optimize import minimize
-from scipy.special import logsumexp
 from threadpoolctl import threadpool_limits
 
 from .chains import path_score, posterior
@@ -52,6 +51,7 @@ def fit_weights(
     taus: tuple[float, ...] = TAUS,
     margin: bool = True,
     max_iter: int = 200,
+    tol: float = 1e-9,
 ) -> Weights:
     """Minimise the objective above on points with known outputs.
 
@@ -63,6 +63,7 @@ def fit_weights(
     taus : decreasing smoothings, each solved from the solution of the one before; from a `start` only the
         last.
     margin : whether Delta takes part; without it and with taus=(1,) this is a random field.
+    tol : stop when a step lowers the objective by less than this share of it.
     """
     n, d = len(starts) - 1, rows.shape[1]
     p, q = _width(space), len(space)
@@ -78,7 +79,7 @@ def fit_weights(
     w = np.zeros(d * p + with_T * q * q)
     if start is not None:
         w = np.concatenate([start.W.ravel(), start.T.ravel()])[: len(w)]
-    options = {"maxiter": max_iter}
+    options = {"maxiter": max_iter, "ftol": tol}
     # Many short products: waking BLAS threads for each costs more than it saves (40 times on a busy machine).
     with threadpool_limits(1, user_api="blas"):
         for tau in taus if start is None else taus[-1:]:
@@ -118,12 +119,28 @@ def hinge_of_scores(space, S, T, starts, codes, costs, tau, margin):
 
 
 def _listed_hinge(space, S, codes, costs, tau, margin):
-    points = np.arange(len(S))
-    augmented = S + space.loss_matrix[codes] if margin else S
-    log_z = logsumexp(augmented / tau, axis=1)
-    dS = np.exp(augmented / tau - log_z[:, None])
-    dS[points, codes] -= 1.0
-    return costs @ (tau * log_z - S[points, codes]), costs[:, None] * dS
+    losses = space.loss_matrix if margin else np.zeros_like(space.loss_matrix)
+    dS = np.empty(S.shape)
+    return _softmax_hinge(S, losses, codes, costs, tau, dS), dS
+
+
+@njit(nogil=True, cache=True)
+def _softmax_hinge(S, losses, codes, costs, tau, dS):
+    total = 0.0
+    for i, y in enumerate(codes):
+        highest = -np.inf
+        for z in range(S.shape[1]):
+            dS[i, z] = (S[i, z] + losses[y, z]) / tau
+            highest = max(highest, dS[i, z])
+        mass = 0.0
+        for z in range(S.shape[1]):
+            dS[i, z] = np.exp(dS[i, z] - highest)
+            mass += dS[i, z]
+        for z in range(S.shape[1]):
+            dS[i, z] *= costs[i] / mass
+        dS[i, y] -= costs[i]
+        total += costs[i] * (tau * (highest + np.log(mass)) - S[i, y])
+    return total
 
 
 def _set_hinge(space, S, codes, costs, tau, margin):
