@@ -147,9 +147,8 @@ def _meet(lo, hi, pairs, points, halves, found, who, worst):
                 i = a + r
                 for c in range(0, B_end - B, GLANCE):
                     end = min(c + GLANCE, B_end - B)
-                    if not _any_near(
-                        products[r, c:end], halves[B + c : B + end], worst[B + c : B + end], halves[i], worst[i]
-                    ):
+                    there = slice(B + c, B + end)
+                    if not _any_near(products[r, c:end], halves[there], worst[there], halves[i], worst[i]):
                         continue
                     for e in range(c, end):
                         j = B + e

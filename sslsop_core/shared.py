@@ -20,8 +20,8 @@ from .ssvm import Weights, fit_weights, hinge_of_scores, scores, with_intercept
 LAMBDAS = (1e-2, 1e-3, 1e-4, 1e-5)
 # A kernel predictor is expanded over at most this many labelled tokens.
 MOST_SUPPORT = 2000
-# Lambda is chosen on at most this many labelled points, by predictors that are trained to this precision: errors
-# settle long before objectives do.
+# Lambda is chosen on at most this many labelled points, by predictors of this precision: errors settle long
+# before objectives do.
 MOST_JUDGED = 3000
 JUDGED_TOL = 1e-5
 
