@@ -20,7 +20,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -73,15 +73,19 @@ class Visitor:
 
     async def stay(self, until: float) -> None:
         while time.monotonic() < until:
-            try:
-                async with websockets.connect(
-                    f"ws://{self.address}/_stcore/stream", max_size=None, subprotocols=["streamlit"]
-                ) as self.socket:
-                    await self._train(self.rng.choice(DATA))
-                    for page in self.rng.sample(PAGES, 3):
-                        await self._open(page, self.query if page == "train" else "")
-            except Exception as error:  # a visitor who meets anything at all goes on, and tells
-                self.found.errors.append(f"{type(error).__name__}: {error!s:.200}")
+            await self.come(self.rng.choice(DATA), self.rng.sample(PAGES, 3))
+
+    async def come(self, data: str, pages: Sequence[str]) -> None:
+        """Train, look at some pages and leave; whatever goes wrong is told."""
+        try:
+            async with websockets.connect(
+                f"ws://{self.address}/_stcore/stream", max_size=None, subprotocols=["streamlit"]
+            ) as self.socket:
+                await self._train(data)
+                for page in pages:
+                    await self._open(page, self.query if page == "train" else "")
+        except Exception as error:
+            self.found.errors.append(f"{type(error).__name__}: {error!s:.200}")
 
     async def _train(self, data: str) -> None:
         await self._open("train", f"data={data}&labeled=0.1&k=8&max_iter={self.turns}")
@@ -156,6 +160,15 @@ def server() -> Iterator[tuple[str, psutil.Process]]:
             process.wait(20)
 
 
+async def see_everything(address: str) -> list[str]:
+    """Have all code compiled, every set loaded and every page shown once; the errors on the way."""
+    found = Findings()
+    first = [Visitor(number, address, found) for number in range(4)]
+    for some in zip(*(DATA[i::4] for i in range(4)), strict=True):
+        await asyncio.gather(*(visitor.come(data, PAGES) for visitor, data in zip(first, some, strict=True)))
+    return found.errors
+
+
 async def visit(address: str, visitors: int, seconds: float) -> Findings:
     found, until = Findings(), time.monotonic() + seconds
     await asyncio.gather(*(Visitor(number, address, found).stay(until) for number in range(visitors)))
@@ -164,10 +177,11 @@ async def visit(address: str, visitors: int, seconds: float) -> Findings:
 
 async def main(visitors: int, seconds: float) -> int:
     with server() as (address, process):
-        await visit(address, 4, 60)  # everything is compiled, every set loaded once
+        errors = await see_everything(address)
         await asyncio.sleep(FORGET)
         memory, threads = [megabytes(process)], [process.num_threads()]
         found = await visit(address, visitors, seconds)
+        found.errors += errors
         memory.append(megabytes(process))
         await asyncio.sleep(FORGET)
         memory.append(megabytes(process))

@@ -25,10 +25,12 @@ from .learner import SSLSOP
 from .remember import remembering
 from .spaces import ListedSpace, OutputSpace, is_missing
 
-# Where predictors start matters most, and which start is best differs most: with a small budget only that is
-# searched. A guided start is kept close to the labelled points' SVM, for data where neighbors mislead.
+# With a small budget only the size of neighborhoods is searched: which start is best, init="auto" finds by
+# itself, and asks for more than a lower mean on few points. A guided start can be kept close to the labelled
+# points' SVM, for data where neighbors mislead.
 SSLSOP_SPACE: list[Any] = [
-    [{"init": ["spread"]}, {"init": ["guided"], "anchor": [True], "eta": [0.3]}],
+    {"k": [8, 24]},
+    {"init": ["guided"], "anchor": [True], "eta": [0.3]},
     {"init": ["spread", "guided", "hybrid"], "k": [8, 24], "kernel": ["linear", "rbf"], "eta": [1.0, 5.0]},
 ]
 

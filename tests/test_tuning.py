@@ -96,9 +96,11 @@ def test_grids_are_searched_one_after_the_other():
     assert draw_settings(grids, 1, 0) == [{}]
 
 
-def test_a_small_budget_of_sslsop_goes_to_its_starts():
-    starts = [setting.get("init", "its own") for setting in draw_settings(SSLSOP_SPACE, 3, 0)]
-    assert sorted(starts) == ["guided", "its own", "spread"]
+def test_a_small_budget_of_sslsop_goes_to_the_size_of_neighborhoods():
+    first, *others = draw_settings(SSLSOP_SPACE, 3, 0)
+    assert first == {}
+    assert sorted(setting.pop("k") for setting in others) == [8, 24]
+    assert others == [{}, {}]  # the start is found by init="auto"
     for setting in draw_settings(SSLSOP_SPACE, 99, 0):
         SSLSOP().set_params(**setting)._check_parameters()
 
