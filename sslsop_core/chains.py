@@ -10,6 +10,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+# Differences of scores, of a token and of transitions together, whose exponentials are far from underflow.
+MOST_SPREAD = 300.0
+
 
 @njit(nogil=True, cache=True)
 def suffix_scores(U, T, suffix):
@@ -122,6 +125,67 @@ def posterior(U, T, marginals, pairs, weight):
 
     Returns the logarithm of the partition function.
     """
+    # Messages are scaled to 1 at their largest. The least is then exp(-range) or more, the ranges those of T
+    # and of a row of U: within them nothing underflows, and an exponential is due per score, not per pair.
+    spread = np.max(T) - np.min(T)
+    for t in range(len(U)):
+        if not np.max(U[t]) - np.min(U[t]) + spread < MOST_SPREAD:  # not a number if all are -inf
+            return _posterior_of_logs(U, T, marginals, pairs, weight)
+    return _scaled_posterior(U, T, marginals, pairs, weight)
+
+
+@njit(nogil=True, cache=True)
+def _scaled_posterior(U, T, marginals, pairs, weight):
+    """`posterior` by sums of products."""
+    length, q = U.shape
+    highest = np.max(T)
+    factor = np.exp(T - highest)
+    own, left, right = np.empty((length, q)), np.ones((length, q)), np.ones((length, q))
+    scale = np.ones(length)  # by which the messages to the left were divided
+    log_z = 0.0
+    for t in range(length):
+        top = np.max(U[t])
+        log_z += top
+        for a in range(q):
+            own[t, a] = np.exp(U[t, a] - top)
+    for t in range(length - 2, -1, -1):
+        for a in range(q):
+            total = 0.0
+            for b in range(q):
+                total += factor[a, b] * own[t + 1, b] * right[t + 1, b]
+            right[t, a] = total
+        scale[t] = np.max(right[t])
+        right[t] /= scale[t]
+        log_z += highest + np.log(scale[t])
+    before = np.empty(q)
+    for t in range(length):
+        if t > 0:
+            left[t] = 0.0
+            for a in range(q):
+                for b in range(q):
+                    left[t, b] += before[a] * factor[a, b]
+            left[t] /= np.max(left[t])
+        mass = 0.0
+        for a in range(q):
+            before[a] = left[t, a] * own[t, a]
+            marginals[t, a] = before[a] * right[t, a]
+            mass += marginals[t, a]
+        marginals[t] /= mass
+        if t == 0:
+            log_z += np.log(mass)
+        if (
+            t < length - 1
+        ):  # the sum over all pairs is `mass * scale`, as `right` is the sum over what follows
+            for a in range(q):
+                share = weight * before[a] / (mass * scale[t])
+                for b in range(q):
+                    pairs[a, b] += share * factor[a, b] * own[t + 1, b] * right[t + 1, b]
+    return log_z
+
+
+@njit(nogil=True, cache=True)
+def _posterior_of_logs(U, T, marginals, pairs, weight):
+    """`posterior` for scores of any size, by logarithms of sums."""
     length, q = U.shape
     right = np.zeros((length, q))
     left = np.zeros((length, q))

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given as draw_given
 from hypothesis import settings
 from hypothesis import strategies as st
+from scipy.special import logsumexp
 
 from sslsop_core import Classes, LabelSets, Sequences, TreeLeaves
 from sslsop_core.chains import best_other, best_path, path_score, posterior
@@ -126,20 +127,22 @@ def test_tied_paths_go_to_the_lowest():
     assert path.tolist() == [0, 0, 0]
 
 
-def test_posterior_equals_the_sum_over_all_paths():
+@pytest.mark.parametrize("size", [1.0, 30.0, 1000.0])
+def test_posterior_equals_the_sum_over_all_paths(size):
     rng = np.random.default_rng(5)
-    U, T = rng.normal(size=(4, 3)), rng.normal(size=(3, 3))
+    U, T = size * rng.normal(size=(4, 3)), size * rng.normal(size=(3, 3))
     marginals, pairs = np.empty((4, 3)), np.zeros((3, 3))
     log_z = posterior(U, T, marginals, pairs, 2.0)
-    expected, expected_pairs, total = np.zeros((4, 3)), np.zeros((3, 3)), 0.0
-    for y in itertools.product(range(3), repeat=4):
-        mass = np.exp(path_score(U, T, np.array(y)))
-        total += mass
-        expected[np.arange(4), y] += mass
-        np.add.at(expected_pairs, (y[:-1], y[1:]), mass)
-    assert log_z == pytest.approx(np.log(total))
-    assert np.allclose(marginals, expected / total)
-    assert np.allclose(pairs, 2 * expected_pairs / total)
+    paths = np.array(list(itertools.product(range(3), repeat=4)))
+    scores = np.array([path_score(U, T, y) for y in paths])
+    total = logsumexp(scores)
+    expected, expected_pairs = np.zeros((4, 3)), np.zeros((3, 3))
+    for y, share in zip(paths, np.exp(scores - total), strict=True):
+        expected[np.arange(4), y] += share
+        np.add.at(expected_pairs, (y[:-1], y[1:]), share)
+    assert log_z == pytest.approx(total)
+    assert np.allclose(marginals, expected)
+    assert np.allclose(pairs, 2 * expected_pairs)
 
 
 def test_uneven_trees_have_the_heights_of_first_common_ancestors():
