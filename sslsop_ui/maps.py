@@ -15,6 +15,8 @@ from sslsop_core.datasets.problem import take
 from sslsop_core.layout import graph_map, one_row_each, quick_map
 from sslsop_core.neighbors import Graph, Search, build_graph
 
+from .background import step_aside
+
 MOST_MAPS = 24
 FEW = 30  # points for which UMAP has nothing to add
 
@@ -33,7 +35,7 @@ class Maps:
     """Maps of this process by key. UMAP runs one at a time: its parallel code does not like company."""
 
     def __init__(self) -> None:
-        self._pool = ThreadPoolExecutor(1, thread_name_prefix="umap")
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="umap", initializer=step_aside)
         self._quick: OrderedDict[Any, np.ndarray] = OrderedDict()
         self._umap: OrderedDict[Any, Future[np.ndarray]] = OrderedDict()
         self._lock = threading.Lock()

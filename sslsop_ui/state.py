@@ -14,7 +14,7 @@ from sslsop_core import datasets
 from sslsop_core.datasets import Problem
 from sslsop_core.evaluation import Store
 
-from .background import Registry
+from .background import Registry, for_ever, give_back_memory
 from .keeping import keeper
 from .maps import Maps
 from .runs import Run
@@ -33,6 +33,7 @@ NAMES = frozenset(record.name for record in datasets.available())
 def registry() -> Registry[Run]:
     found: Registry[Run] = Registry()
     found.reap_forever()
+    for_ever(give_back_memory, every=60.0)  # of runs that were forgotten, and of visitors who left
     return found
 
 
@@ -158,9 +159,14 @@ def require_problem() -> Problem:
 
 
 def given() -> list[Any]:
-    """The outputs that training may see."""
+    """The outputs that training may see; which these are is drawn when something changes."""
     now, chosen = settings(), problem()
-    return list(chosen.y) if now.labeled >= 1 else chosen.hide(labeled=now.labeled, seed=now.data_seed)
+    if now.labeled >= 1:
+        return list(chosen.y)
+    key = problem_key(), now.labeled, now.data_seed
+    if "given" not in st.session_state or st.session_state["given"][0] != key:
+        st.session_state["given"] = key, chosen.hide(labeled=now.labeled, seed=now.data_seed)
+    return list(st.session_state["given"][1])
 
 
 def facts() -> tuple[dict[str, Any], dict[str, Any]]:

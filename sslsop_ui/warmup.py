@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 import time
 
+from .background import step_aside
+
 DELAY = 3.0  # seconds: the first page comes first
 SETS = ("blobs", "gaussian_tree", "hmm", "label_mixture")
 
@@ -15,6 +17,7 @@ def start() -> None:
 
 
 def _warm_up() -> None:
+    step_aside()
     time.sleep(DELAY)
     from sslsop_core import SSLSOP, datasets
 

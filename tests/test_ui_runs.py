@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import gc
+import os
 import subprocess
 import sys
 import threading
 import time
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from sslsop_core import SSLSOP, datasets
-from sslsop_ui.background import FORGOTTEN_AFTER, MOST_JOBS, Registry
+from sslsop_ui.background import FORGOTTEN_AFTER, MOST_JOBS, NICE, Registry
 from sslsop_ui.maps import Maps
 from sslsop_ui.run_map import map_of
 from sslsop_ui.runs import Run
@@ -192,6 +194,22 @@ def test_runs_wait_for_a_free_slot_and_can_leave_the_queue():
     second.go()
     second.wait(10)
     assert second.status == "finished"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a thread has no priority of its own")
+def test_work_lets_pages_go_first():
+    class Told(Run):
+        def _work(self, *args):
+            self.nice = os.getpriority(os.PRIO_PROCESS, 0)
+            with ThreadPoolExecutor(1) as pool:
+                self.helper = pool.submit(os.getpriority, os.PRIO_PROCESS, 0).result()
+            return super()._work(*args)
+
+    run, before = Told(PROBLEM, GIVEN, SETTINGS), os.getpriority(os.PRIO_PROCESS, 0)
+    run.go()
+    run.wait(60)
+    assert run.nice == run.helper == max(NICE, before)
+    assert os.getpriority(os.PRIO_PROCESS, 0) == before
 
 
 def test_orphans_are_stopped_and_old_runs_forgotten():
