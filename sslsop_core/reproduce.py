@@ -77,9 +77,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     benchmarks = _benchmarks(options)
     problems, skipped = _load(benchmarks)
     methods = {name: METHODS[name] for name in options.methods or METHODS}
-    if options.tune and "SSLSOP" in methods:
-        # Tuning searches the start itself: trials of all starts inside every trial would cost twice.
-        methods["SSLSOP"] = SSLSOP(init="hybrid")
     grids: dict[str, list[float]] = QUICK_GRIDS if options.quick else GRIDS
     if "SSLSOP" not in methods or options.no_sweeps:
         grids = {}

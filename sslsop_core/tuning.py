@@ -25,8 +25,8 @@ from .learner import SSLSOP
 from .remember import remembering
 from .spaces import ListedSpace, OutputSpace, is_missing
 
-# With a small budget only the size of neighborhoods is searched: which start is best, init="auto" finds by
-# itself, and asks for more than a lower mean on few points. A guided start can be kept close to the labelled
+# With a small budget only the size of neighborhoods is searched: which start is best, init="auto" finds
+# before, and asks for more than a lower mean on few points. A guided start can be kept close to the labelled
 # points' SVM, for data where neighbors mislead.
 SSLSOP_SPACE: list[Any] = [
     {"k": [8, 24]},
@@ -90,7 +90,8 @@ def tune(
 
     Parameters
     ----------
-    method : SSLSOP or a baseline. As given it is the first setting that is tried.
+    method : SSLSOP or a baseline. As given it is the first setting that is tried; the start that
+        init="auto" stands for is settled before, by trials on all labelled points.
     problem : (X, y) with None where missing; or a `Problem`, whose space, views and metric are used too
         and whose y counts as it stands: hide outputs first, by `with_facts(y=problem.hide(...))`.
     budget : number of settings; the others are drawn from the search space without repetition.
@@ -111,7 +112,9 @@ def tune(
     space = infer_classes(list(y)) if method.space is None else method.space
     method.set_params(space=space)
     splits = labeled_folds(space, list(y), folds, seed)
-    settings = draw_settings(search_space or search_space_of(method), budget, seed)
+    drawn = draw_settings(search_space or search_space_of(method), budget, seed)
+    settled = _settled(method, X, y)
+    settings = [settled | setting for setting in drawn]
     results = Parallel(n_jobs=n_jobs)(
         delayed(_try)(method, setting, X, y, held) for setting in settings for held in splits
     )
@@ -122,6 +125,18 @@ def tune(
     tuning = Tuning(clone(method), trials, folds, seed)
     tuning.method.set_params(**tuning.best.parameters)
     return tuning
+
+
+def _settled(method: Method, X: Any, y: Any) -> dict[str, str]:
+    """What init="auto" stands for, found once: trials inside every trial would cost many times as much."""
+    if not isinstance(method, SSLSOP) or method.init != "auto":
+        return {}
+    with warnings.catch_warnings(), remembering():
+        warnings.simplefilter("ignore")
+        try:
+            return {"init": clone(method).set_params(max_iter=1).fit(X, y).init_}
+        except ValueError:
+            return {}  # what is wrong, every trial will say
 
 
 def suited(method: Method, problem: Problem) -> Any:
