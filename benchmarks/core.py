@@ -26,7 +26,7 @@ from sslsop_core.engine import ListedEngine
 from sslsop_core.inputs import single_rows
 from sslsop_core.kernels import Kernel
 from sslsop_core.neighbors import Graph, shares
-from sslsop_core.parallel import over_chunks
+from sslsop_core.parallel import shared_threads
 from tests import reference
 
 
@@ -60,9 +60,10 @@ def engine(n, k, q, d=16, n_jobs=1, dtype=np.float32):
 
 def one_iteration(built, Y, given, exact=True):
     def run():
-        built.update_predictors(Y, 0.5, 0.01)
-        built.update_outputs(Y, given, exact)
-        built.upper_bounds(Y)
+        with shared_threads(built.n_jobs):
+            built.update_predictors(Y, 0.5, 0.01)
+            built.update_outputs(Y, given, exact)
+            built.upper_bounds(Y)
 
     built.upper_bounds(Y)
     run()  # compile, build the Gram blocks
@@ -155,15 +156,18 @@ def main(plot: Path):
     built.n_jobs = 2
     two = best_of(run, 5)
     report("n_jobs=1 / n_jobs=2, one iteration, n=100,000 k=20 q=10", one, two, ">= 1.6")
-    chunks = np.arange(8)
+    nothing = [delayed(len)(())] * 8
     with Parallel(2, backend="threading") as pool:
-        joblib = best_of(lambda: pool(delayed(len)(chunks) for _ in chunks), 20)
-    ours = best_of(lambda: over_chunks(lambda lo, hi: None, 8, n_jobs=2, work=np.inf), 20)
-    report("joblib's threads / plain ones, a pass that does nothing", joblib, ours, "why they are plain")
-    source = np.zeros(bytes_per_iteration(built) // 2 // 4, dtype=np.float32)
+        polled = best_of(lambda: pool(nothing), 20)
+    with shared_threads(2) as pool:
+        waited = best_of(lambda: pool(nothing), 20)
+    report("joblib's threads, polled / waited for, a pass that does nothing", polled, waited, "")
+    moved = bytes_per_iteration(built)
+    source = np.zeros(moved // 2 // 4, dtype=np.float32)
     target = np.empty_like(source)
     copy = best_of(lambda: np.copyto(target, source), 5)
     report("one iteration (2 jobs) / plain copy of the same bytes", two, copy, "near 1 is the memory limit")
+    print(f"    {moved / two / 1e9:.1f} GB a second in the iteration, {moved / copy / 1e9:.1f} in the copy")
 
     sizes, seconds = [1000, 3000, 10_000, 30_000, 100_000], []
     for n in sizes:

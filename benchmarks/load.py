@@ -7,7 +7,7 @@ those of the server; to look at a run they ask for the whole page, where a brows
 a number of iterations that nobody else has; they train, watch, step and change pages until the time is up.
 Prints the times to answer, errors, who saw the queue or somebody else's run, and the memory and threads of
 the server before, at the end, and after all have left. Ends with 1 if there was an error or cross-talk, a
-page took 2 s or more at the median, or more than 20 % of memory did not come back.
+page took 2 s or more at the median, or more than 20 % of memory or threads did not come back.
 """
 
 from __future__ import annotations
@@ -215,8 +215,8 @@ def report(found: Findings, visitors: int, seconds: float, memory: list[float], 
     print(f"{len(found.errors)} errors, {len(found.strangers)} runs of somebody else")
     for told in dict.fromkeys([*found.errors, *found.strangers]):
         print(f"    {told}")
-    sound = not found.errors and not found.strangers and median < 2 and after < 1.2 * before
-    return 0 if sound else 1
+    came_back = after < 1.2 * before and threads[1] < 1.2 * threads[0]
+    return 0 if came_back and not found.errors and not found.strangers and median < 2 else 1
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ head.header("Data", anchor=False)
 with action, st.container(horizontal=True, horizontal_alignment="right"):
     go_on = st.button("Train on this", type="primary", icon=":material/arrow_forward:")
 
-choice, view = st.columns([1.15, 2], gap="medium")
+choice, view = st.columns([1.3, 2], gap="medium")
 with choice:
     problem = data_view.choose()
     if problem is not None:

@@ -84,8 +84,11 @@ def start_on_cluster(model: SSLSOP, X: Any, y: Any, neighbors: Any, progress: Pr
     norms = parts.gather([parts.submit(square_norms, rows) for rows in parts.rows])
     kernel = model._make_kernel(np.concatenate(norms), bandwidth)
     progress("first outputs", 0.0)
-    model.init_ = chosen_init(model, parts, hoods, bandwidth, kernel) if model.init == "auto" else model.init
-    model._Y, model._shared = first_outputs(model, parts, kernel)
+    directions = model._directions(parts.n, model.n_features_in_, parts.fetch)
+    model.init_ = model.init
+    if model.init == "auto":
+        model.init_ = chosen_init(model, parts, hoods, bandwidth, kernel, directions)
+    model._Y, model._shared = first_outputs(model, parts, kernel, directions)
     progress("inner products", 0.0)
     model._trainer = ClusterEngine(model, parts, hoods, kernel, bandwidth)
 
@@ -109,7 +112,7 @@ class ClusterEngine:
         self._given_parts: list[Any] = []
         self._starts = [parts.submit(token_starts, rows) for rows in parts.rows]
         edges = parts.edges
-        settings = (model.weights, bandwidth, kernel, model._shared, model.anchor, model._seed)
+        settings = (model.weights, bandwidth, kernel, model._shared, model._anchored, model._seed)
         self._engines: list[Any] = []
         self._states: list[Any] = []
         self._reaches: list[Any] = []

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .cluster_parts import Hood, join, taken
+from .cluster_parts import Hood, join
 from .engine import Engine, Start, engine_for
 from .estimator import compact
 from .inputs import Inputs, tokens_of
@@ -55,7 +55,7 @@ def outside(hood: Hood, edges: np.ndarray, own: int) -> list[np.ndarray]:
 
 def take_for(rows: Inputs, points: list[np.ndarray], part: int) -> tuple[Inputs, np.ndarray]:
     """The inputs that a block needs of another part, and where their tokens lie in it."""
-    return taken(rows, points[part]), tokens_of(rows.starts, points[part])[0]
+    return rows.take(points[part]), tokens_of(rows.starts, points[part])[0]
 
 
 def build(

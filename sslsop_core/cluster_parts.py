@@ -6,7 +6,6 @@ come from a shared predictor that is trained here, on few rows, or from each par
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,7 @@ from sklearn.utils.validation import check_array
 
 from .choice import FALLBACK, MOST_TRIED
 from .hybrid_start import drawn_points, train_hybrid
-from .inputs import Inputs, single_rows, tokens_of
+from .inputs import Inputs, single_rows
 from .kernels import Kernel
 from .neighbors import (
     Graph,
@@ -32,6 +31,7 @@ from .neighbors import (
     weighted_sums,
     without_self,
 )
+from .quiet import quiet
 from .shared import Shared, train_shared
 from .spaces import OutputSpace
 from .starts import nearest_start, random_start, require_complete, shared_start, spread_start
@@ -68,8 +68,7 @@ class Parts:
             count = min(threads, len(X))
             self.edges = np.linspace(0, len(X), count + 1).astype(int)
             self.starts = X.starts
-            with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", message="Sending large graph")
+            with quiet():  # that they are large
                 self.rows = [
                     self.submit(Inputs, X.rows[starts[0] : starts[-1]], starts - starts[0])
                     for starts in (X.starts[a : b + 1] for a, b in pairwise(self.edges))
@@ -104,7 +103,7 @@ class Parts:
     def fetch(self, points: np.ndarray) -> Inputs:
         """The inputs of some points, in ascending order."""
         return join(self.gather([
-            self.submit(taken, rows, points[(points >= a) & (points < b)] - a)
+            self.submit(Inputs.take, rows, points[(points >= a) & (points < b)] - a)
             for rows, (a, b) in zip(self.rows, pairwise(self.edges), strict=True)
         ]))  # fmt: skip
 
@@ -137,12 +136,6 @@ def square_norms(rows: Inputs) -> np.ndarray:
 
 def token_starts(rows: Inputs) -> np.ndarray:
     return rows.starts
-
-
-def taken(inputs: Inputs, points: np.ndarray) -> Inputs:
-    """Some of the inputs."""
-    tokens, starts = tokens_of(inputs.starts, points)
-    return Inputs(inputs.rows[tokens], starts)
 
 
 def join(pieces: list[Inputs]) -> Inputs:
@@ -231,16 +224,26 @@ def _neighborhoods(table: Hood, others: int, include_self: bool, first: int) -> 
 # --- first outputs -------------------------------------------------------------------------------------
 
 
-def chosen_init(model: SSLSOP, parts: Parts, hoods: list[Any], bandwidth: float, kernel: Kernel) -> str:
+def chosen_init(
+    model: SSLSOP,
+    parts: Parts,
+    hoods: list[Any],
+    bandwidth: float,
+    kernel: Kernel,
+    directions: np.ndarray,
+) -> str:
     """What init="auto" stands for: trials are for few points, and then run in this process."""
     if parts.n > MOST_TRIED:
         return FALLBACK
     neighbors, distances = map(np.concatenate, zip(*parts.gather(hoods), strict=True))
     graph, share = Graph(neighbors, distances, bandwidth), shares(distances, model.weights, bandwidth)
-    return model._choose_init(model._trainer_at(None, parts.everything(), graph, share, kernel))
+    trainer = model._trainer_at(None, parts.everything(), graph, share, kernel)
+    return model._choose_init(trainer, directions)
 
 
-def first_outputs(model: SSLSOP, parts: Parts, kernel: Kernel) -> tuple[np.ndarray, Shared | None]:
+def first_outputs(
+    model: SSLSOP, parts: Parts, kernel: Kernel, directions: np.ndarray
+) -> tuple[np.ndarray, Shared | None]:
     """Where outputs and predictors begin; the shared one is trained here, on rows that are fetched."""
     space, given, starts, init = model.space_, model._given, parts.starts, model.init_
     labeled = np.flatnonzero(space.complete(given, starts))
@@ -256,22 +259,23 @@ def first_outputs(model: SSLSOP, parts: Parts, kernel: Kernel) -> tuple[np.ndarr
     if init == "spread" or len(labeled) == 0:
         return spread, None
     if init == "hybrid":
-        return spread, _train_hybrid(model, parts, labeled)
+        return spread, _train_hybrid(model, parts, labeled, directions)
     shared = train_shared(
         space, parts.fetch(labeled), space.take(given, labeled, starts), np.arange(len(labeled)), kernel,
-        model._seed,
+        directions, model._seed,
     )  # fmt: skip
     if init == "guided":
         return spread, shared
     return _map_outputs(parts, given, _shared_outputs, space, shared), shared
 
 
-def _train_hybrid(model: SSLSOP, parts: Parts, labeled: np.ndarray) -> Shared:
+def _train_hybrid(model: SSLSOP, parts: Parts, labeled: np.ndarray, directions: np.ndarray) -> Shared:
     """`train_hybrid` on the rows that it draws among all: of those it draws all, in the same order."""
     labeled, missing = drawn_points(parts.n, labeled, model._seed)
     inputs = join([parts.fetch(labeled), parts.fetch(missing)])
     codes = model.space_.take(model._given, np.concatenate([labeled, missing]), parts.starts)
-    return train_hybrid(model.space_, inputs, codes, np.arange(len(labeled)), model.views, model._seed)
+    own = np.arange(len(labeled))
+    return train_hybrid(model.space_, inputs, codes, own, model.views, directions, model._seed)
 
 
 def _map_outputs(

@@ -34,6 +34,8 @@ def check_training(estimator: Any, X: Any, y: Any, space: OutputSpace | None):
 
 def check_outputs(y: Any, space: OutputSpace | None, starts: np.ndarray) -> tuple[OutputSpace, np.ndarray]:
     """The space and the given codes of y, for inputs whose tokens begin at `starts`."""
+    if space is None:
+        _refuse_markers_as_text(y)
     y = _as_list(y, structured=space is not None and not isinstance(space, Classes))
     if len(y) != len(starts) - 1:
         raise ValueError(
@@ -80,6 +82,20 @@ def check_inputs(estimator: Any, X: Any, space: OutputSpace | None, reset: bool)
 def _any(rows: Matrix) -> bool:
     """Whether any number is not zero."""
     return bool(rows.count_nonzero() if sp.issparse(rows) else rows.any())
+
+
+def _refuse_markers_as_text(y: Any) -> None:
+    """NumPy turns what stands beside a string into one: a missing output would become a class."""
+    if not isinstance(y, np.ndarray) or y.dtype.kind not in "US":
+        return
+    told = y.astype(str)
+    for marker in ("None", "nan", "-1", "<NA>"):
+        if (told == marker).any():
+            raise ValueError(
+                f"y is an array of text that holds {marker!r}: a class, or a missing output that NumPy made "
+                "text of? Give y as a list or with dtype=object, and None where an output is missing; or "
+                "pass space=Classes([...]) with the names of the classes."
+            )
 
 
 def _as_list(y: Any, structured: bool) -> Sequence[Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -16,13 +15,14 @@ import scipy.sparse as sp
 from joblib import effective_n_jobs
 from sklearn.base import clone
 
-from .choice import ENOUGH, FALLBACK, FOLDS, MOST_TRIED, TRIAL_TURNS, TRIED
+from .choice import CUTS, ENOUGH, FALLBACK, FOLDS, MOST_TRIED, TRIAL_TURNS, TRIED
 from .datasets.problem import n_rows, take
 from .door import infer_classes
 from .hybrid_start import MOST_POINTS as MOST_LEARNED
 from .inputs import Inputs, single_rows, token_rows
 from .neighbors import TREES_BELOW, descent_seconds, seconds_per_pair, suitable_method
 from .parallel import SMALL
+from .quiet import quiet
 from .sequences import Sequences
 from .shared import MOST_JUDGED
 from .spaces import Classes, OutputSpace, is_missing
@@ -159,8 +159,7 @@ def _time(small: SSLSOP, data: Sample) -> dict[str, float]:
     """Seconds of every phase of a run on one thread."""
     small.set_params(n_jobs=1, search="exact", tol=0, memory_limit=None, engine="threads")
     begins: dict[str, float] = {}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the run itself will say so
+    with quiet():  # the run itself will say so
         run = small.iter_fit(data.rows, data.outputs, progress=partial(_note, begins))
         turns = [time.perf_counter() for _ in run]
     # Late turns, when outputs have spread; other work on the machine can only add to them.
@@ -188,7 +187,7 @@ def _grown(model: SSLSOP, data: Sample, phases: dict[str, float], first: float) 
     else:
         first *= _shared_work(data.labeled, length) / _shared_work(data.few_labeled, length)
     if model.init == "auto":
-        trials = min(FOLDS, -(-ENOUGH * FOLDS // max(data.labeled, 1)))
+        trials = min(CUTS * FOLDS, -(-ENOUGH * FOLDS // max(data.labeled, 1)))
         first += turn * trials * len(TRIED) * TRIAL_TURNS
     return Estimate(
         search=_search_seconds(model, data, phases["neighbors"], threads),

@@ -92,10 +92,10 @@ def check_number(name: str, value: Any, least: float, strictly: bool = False, au
         raise ValueError(f"{name} must be {rule}{hint}; got {value!r}.")
 
 
-def check_count(name: str, value: Any) -> None:
-    """Refuse what is not a whole number of at least 1."""
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{name} must be a whole number of at least 1; got {value!r}.")
+def check_count(name: str, value: Any, least: int = 1) -> None:
+    """Refuse what is not a whole number of at least that."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}; got {value!r}.")
 
 
 def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:

@@ -12,11 +12,12 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from .baselines.generative import Gaussian, against
 from .baselines.hybrid import HybridCRF
-from .inputs import Inputs, tokens_of
+from .blas import one_blas_thread
+from .inputs import Inputs, Matrix, tokens_of
+from .latent import folded, widened
 from .remember import remembered
 from .sequences import Sequences
 from .spaces import ListedSpace, OutputSpace
@@ -62,26 +63,43 @@ def drawn_points(n: int, labeled: np.ndarray, seed: int) -> tuple[np.ndarray, np
 
 @remembered
 def train_hybrid(
-    space: OutputSpace, inputs: Inputs, codes: np.ndarray, labeled: np.ndarray, views: Any, seed: int
+    space: OutputSpace,
+    inputs: Inputs,
+    codes: np.ndarray,
+    labeled: np.ndarray,
+    views: Any,
+    directions: np.ndarray,
+    seed: int,
 ) -> QuadraticPredictor:
-    """Train `HybridCRF` on labelled and unlabelled points."""
+    """Train `HybridCRF` on labelled and unlabelled points, its random field as `latent` has it."""
     labeled, missing = drawn_points(len(inputs), labeled, seed)
     tokens, starts = tokens_of(inputs.starts, np.concatenate([labeled, missing]))
     X = inputs.rows[tokens]
     if isinstance(space, Sequences):
         X = [X[a:b] for a, b in pairwise(starts)]
     y = space.decode(space.take(codes, labeled, inputs.starts), tokens_of(inputs.starts, labeled)[1])
-    hybrid = HybridCRF(space, views=views, random_state=seed)
+    hybrid = _WidenedHybrid(space, views=views, random_state=seed)
+    hybrid.directions = directions
     # One BLAS thread: the products are small, and sums do not depend on the number of threads.
-    with threadpool_limits(1, user_api="blas"):
-        return quadratic(hybrid.fit(X, [*y, *[None] * len(missing)]))
+    with one_blas_thread():
+        return quadratic(hybrid.fit(X, [*y, *[None] * len(missing)]), directions)
 
 
-def quadratic(hybrid: HybridCRF) -> QuadraticPredictor:
+class _WidenedHybrid(HybridCRF):
+    """A hybrid whose random field learns more readily along some directions."""
+
+    directions: np.ndarray
+
+    def _coordinates(self, inputs: Inputs) -> Matrix:
+        return widened(super()._coordinates(inputs), self.directions)
+
+
+def quadratic(hybrid: HybridCRF, directions: np.ndarray) -> QuadraticPredictor:
     """The potentials of a fitted hybrid, up to a constant per token, as one predictor."""
     space, d, model = hybrid.space_, hybrid.n_features_in_, hybrid._generative
     g, weights = hybrid.exponents_, hybrid._field
-    field = weights.W @ space.embedding.T if isinstance(space, ListedSpace) else weights.W
+    field = folded(weights.W, directions)
+    field = field @ space.embedding.T if isinstance(space, ListedSpace) else field
     W, b = g[0] / hybrid._scale * field[:-1], g[0] * field[-1]
     P, c, Q = [np.zeros((0, d))], [np.zeros(0)], [np.zeros((0, len(space)))]
     blocks = zip(g[1:], hybrid.views_, hybrid._families, model.emissions, strict=True)

@@ -57,6 +57,11 @@ class Inputs:
             return sparse_keys(self.rows.data.view(bits), self.rows.indices, self.rows.indptr, self.starts)
         return dense_keys(self.rows.view(bits), self.starts)
 
+    def take(self, points: np.ndarray) -> Inputs:
+        """The chosen inputs."""
+        tokens, starts = tokens_of(self.starts, points)
+        return Inputs(self.rows[tokens], starts)
+
     def only(self, tokens: np.ndarray) -> Inputs:
         """The chosen tokens, each as an input of its own."""
         return Inputs(self.rows[tokens], np.arange(len(tokens) + 1, dtype=np.int64))
@@ -102,6 +107,8 @@ def token_rows(X: Sequence[Any], d: int | None = None) -> Inputs:
     widths = {block.shape[1] for block in blocks} | ({d} if d is not None else set())
     if len(widths) > 1:
         raise ValueError(f"X must have the same number of features in every sequence; got {sorted(widths)}.")
+    if len({sp.issparse(block) for block in blocks}) > 1:
+        raise ValueError("X must be all arrays or all sparse matrices; got both. Convert one kind.")
     starts = np.concatenate([[0], np.cumsum([block.shape[0] for block in blocks])]).astype(np.int64)
     if sp.issparse(blocks[0]):
         return Inputs(single_rows(sp.vstack(blocks, format="csr")).rows, starts)

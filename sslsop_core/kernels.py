@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 from numba import njit
-from threadpoolctl import threadpool_limits
 
+from .blas import one_blas_thread
 from .inputs import Inputs
 from .parallel import over_chunks
 from .storage import zeros
@@ -81,7 +81,7 @@ def gram_blocks(
     blocks = zeros(at[-1], inputs.rows.dtype, on_disk)
     gamma = -1.0 if kernel.gamma is None else kernel.gamma
     fill = _fill_sparse if sp.issparse(inputs.rows) else _fill_dense
-    with threadpool_limits(1, user_api="blas"):
+    with one_blas_thread():
         over_chunks(
             fill, len(neighbors), *_arrays(inputs), inputs.d, inputs.starts, inputs.square_norms,
             neighbors, at, gamma, kernel.scale, kernel.intercept, blocks,
@@ -159,7 +159,7 @@ def mean_scores(new: Inputs, inputs: Inputs, neighbors, at, A, nearest, share, k
     scores = np.zeros((new.rows.shape[0], A.shape[1]), dtype=A.dtype)
     gamma = -1.0 if kernel.gamma is None else kernel.gamma
     score = _mean_scores_sparse if sp.issparse(inputs.rows) else _mean_scores_dense
-    with threadpool_limits(1, user_api="blas"):
+    with one_blas_thread():
         over_chunks(
             score, len(new), *_arrays(new), new.starts, new.square_norms, *_arrays(inputs), inputs.d,
             inputs.starts, inputs.square_norms, neighbors, at, A, nearest, share, gamma, kernel.scale,

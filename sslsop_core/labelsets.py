@@ -54,10 +54,9 @@ class LabelSets(OutputSpace):
             raise ValueError(
                 f"y[{i}] = {y!r} must be a tuple of {len(self)} values 0, 1 or None, or a set of labels."
             )
-        bits = [-1 if is_missing(bit) else bit for bit in y]
-        if any(bit not in (-1, 0, 1) for bit in bits):
+        if any(not is_missing(bit) and bit not in (0, 1) for bit in y):
             raise ValueError(f"y[{i}] = {y!r} must hold 0, 1 or None only.")
-        return [int(bit) for bit in bits]
+        return [-1 if is_missing(bit) else int(bit) for bit in y]
 
     def decode(self, codes: np.ndarray, starts: np.ndarray | None = None) -> list[Any]:
         return [None if bits[0] < 0 else tuple(bits) for bits in np.atleast_2d(codes).tolist()]

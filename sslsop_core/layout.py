@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import scipy.sparse as sp
 from sklearn.decomposition import TruncatedSVD
 
 from .neighbors import Graph
+from .quiet import quiet
 
 SEED = 42
 # Looser than UMAP's default, so that points of one cluster do not cover each other.
@@ -51,6 +51,5 @@ def graph_map(X: Any, graph: Graph, epochs: int = 200) -> np.ndarray:
         n_neighbors=neighbors.shape[1], n_epochs=epochs, min_dist=MIN_DIST, spread=SPREAD, random_state=SEED,
         precomputed_knn=table, n_jobs=1,
     )  # fmt: skip
-    with warnings.catch_warnings():  # that new points cannot be placed on the map: they need not be
-        warnings.filterwarnings("ignore", message=".*precomputed_knn.*")
+    with quiet():  # that new points cannot be placed on the map: they need not be
         return umap.fit_transform(rows)

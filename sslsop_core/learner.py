@@ -12,8 +12,8 @@ Where the paper is silent, this is what happens:
 - Sequences are neighbors by the sum of their tokens, weighted by inverse document frequency if sparse.
 
 Ours and not the paper's: `output_step="exact"`, `weights="heat"`, `kernel="rbf"`, `scale="auto"`,
-`intercept`, `transitions`, `init="guided"`, `"hybrid"`, `"global"` and `"auto"`, `anchor` and
-`own_predictor`.
+`intercept`, `transitions`, `init="guided"`, `"hybrid"`, `"global"` and `"auto"`, `latent`,
+`anchor` and `own_predictor`.
 `SSLSOP.paper(space, ...)` is the paper's algorithm to the letter.
 """
 
@@ -41,7 +41,9 @@ from .features import Features
 from .hybrid_start import train_hybrid
 from .inputs import Inputs, Matrix, tokens_of
 from .kernels import Kernel
+from .latent import latent_directions, points_that_tell
 from .neighbors import Graph, Search, build_graph, given_graph, inverse_frequencies, shares, weighted_sums
+from .parallel import shared_threads
 from .prediction import NewPoints
 from .sequences import Sequences
 from .shared import Shared, train_shared
@@ -62,6 +64,19 @@ CHOICES = {
     "search": ("auto", "exact", "approximate"),
     "engine": ("threads", "dask"),
 }
+# What the paper's algorithm is, whatever k, C, eta, T and the start, which it leaves open.
+LETTER: dict[str, Any] = {
+    "output_step": "paper",
+    "weights": "uniform",
+    "kernel": "linear",
+    "scale": 1.0,
+    "intercept": False,
+    "transitions": 1.0,
+    "anchor": False,
+    "own_predictor": False,
+}
+# Starts without a shared predictor.
+UNSHARED = ("spread", "nearest", "random")
 
 
 class SSLSOP(StructuredEstimator):
@@ -88,9 +103,11 @@ class SSLSOP(StructuredEstimator):
         SVM on the labelled points; "hybrid": the same with a `baselines.HybridCRF` for w_0, which learns
         from the unlabelled points too, and with a pull towards it; "global": w_i starts at the SVM, and
         outputs as it predicts; "nearest": outputs of the nearest labelled points, w_i = 0; "random": any
-        outputs, w_i = 0; "auto": the first of these first three (of sequences "guided", "hybrid",
-        "spread") that does as well as the best of them in trial runs which hide a third of the given
-        outputs in turn, or "guided" if those are fewer than 6 or the points more than 10,000.
+        outputs, w_i = 0; "auto": "spread" (of sequences "guided"), unless another of the first three
+        does better, by more than a standard error, in trial runs which hide a fifth of the given outputs in
+        turn; "guided" if those are fewer than 6 or the points more than 10,000.
+    latent : w_0 learns more readily along this many principal directions of all points, labelled or not,
+        where X has more columns; 0 for none.
     views : for "hybrid", arrays of columns with a generative model each; None is one for all.
     weights : "uniform", or "heat": a neighbor at distance d counts exp(-d^2/h), with h the median squared
         distance to the 10th neighbor.
@@ -101,14 +118,16 @@ class SSLSOP(StructuredEstimator):
         neighborhood shows few of them, most between two of the commonest tag: at 1 they outvote the tokens,
         and few labelled sequences end with that tag everywhere.
     scale : divides the linear kernel; "auto" is the mean of |x|^2, so that `eta` does not depend on units.
-    anchor : with init="guided" or "global", pull every w_i towards w_0 in place of zero.
+    anchor : with init="guided" or "global", pull every w_i towards w_0 in place of zero; "auto" does so for
+        sequences, of which a neighborhood shows too little to hold what w_0 knows.
     metric : "euclidean" or "cosine", the distance that defines neighborhoods.
-    search : "exact", "approximate" (nearest-neighbor descent) or "auto" by size.
+    search : "exact", "approximate" (nearest-neighbor descent, for more than 50,000 points in many dimensions)
+        or "auto" by size.
     include_self : whether a point belongs to its own neighborhood.
     own_predictor : at prediction, also train a predictor for the new point's own neighborhood, with the
         outputs learned, and average it with those of its neighbors; False is eq. 21 alone.
     tol : stop when no output moved and the objective moved by less than this share of itself.
-    n_jobs : threads; the result does not depend on it.
+    n_jobs : threads; the result does not depend on it, but for the neighbors that approximate search finds.
     memory_limit : bytes that scores, coefficients and inner products may take in memory, None for all that
         there is. What is beyond lies in a temporary file (in `TMPDIR`); the result does not depend on it.
     engine : "threads" of this process, or "dask": the workers of the current `distributed.Client` (see
@@ -152,6 +171,7 @@ class SSLSOP(StructuredEstimator):
         max_iter: int = 50,
         output_step: str = "exact",
         init: str = "auto",
+        latent: int = 64,
         views: Any = None,
         weights: str = "heat",
         kernel: str = "linear",
@@ -159,7 +179,7 @@ class SSLSOP(StructuredEstimator):
         intercept: bool = False,
         transitions: float = 0.05,
         scale: float | str = "auto",
-        anchor: bool = False,
+        anchor: bool | str = "auto",
         metric: str = "euclidean",
         search: str = "auto",
         include_self: bool = True,
@@ -177,6 +197,7 @@ class SSLSOP(StructuredEstimator):
         self.max_iter = max_iter
         self.output_step = output_step
         self.init = init
+        self.latent = latent
         self.views = views
         self.weights = weights
         self.kernel = kernel
@@ -198,14 +219,7 @@ class SSLSOP(StructuredEstimator):
     @classmethod
     def paper(cls, space: OutputSpace | None = None, **parameters: Any) -> SSLSOP:
         """The paper's algorithm to the letter: eq. 16, uniform weights, plain inner products, w_i = 0."""
-        letter: dict[str, Any] = {
-            "output_step": "paper",
-            "weights": "uniform",
-            "scale": 1.0,
-            "init": "spread",
-        }
-        letter |= {"kernel": "linear", "intercept": False, "transitions": 1.0, "own_predictor": False}
-        return cls(space, **(letter | parameters))
+        return cls(space, **(LETTER | {"init": "spread"} | parameters))
 
     # --- Algorithm 1 -------------------------------------------------------------------------------
 
@@ -316,8 +330,9 @@ class SSLSOP(StructuredEstimator):
         progress("inner products", 0.0)
         trainer.prepare(partial(progress, "inner products"))
         progress("first outputs", 0.0)
-        self.init_ = self._choose_init(trainer) if self.init == "auto" else self.init
-        self._Y, self._shared = self._first_outputs(self.init_, given, inputs, kernel)
+        directions = self._directions(len(inputs), inputs.d, inputs.take)
+        self.init_ = self._choose_init(trainer, directions) if self.init == "auto" else self.init
+        self._Y, self._shared = self._first_outputs(self.init_, given, inputs, kernel, directions)
         self._trainer = trainer if self._shared is None else self._twin(trainer, self._shared)
 
     def _trainer_at(
@@ -335,27 +350,34 @@ class SSLSOP(StructuredEstimator):
         twin.gram = trainer.gram
         return twin
 
-    def _choose_init(self, prepared: Engine) -> str:
+    def _directions(self, n: int, d: int, take: Callable[[np.ndarray], Inputs]) -> np.ndarray:
+        """Along which a shared predictor learns more readily; `take` gets the inputs of some of n points."""
+        if self.init in UNSHARED or not 0 < self.latent < d:
+            return np.zeros((d, 0))
+        return latent_directions(take(points_that_tell(n, self._seed)), self.latent, self._seed)
+
+    def _choose_init(self, prepared: Engine, directions: np.ndarray) -> str:
         """The start that does best when some of the given outputs are hidden from it."""
         inputs = prepared.inputs
         if len(inputs) > MOST_TRIED:
             return FALLBACK
 
         def trial(init: str, given: np.ndarray) -> np.ndarray:
-            Y, shared = self._first_outputs(init, given, inputs, prepared.kernel)
+            Y, shared = self._first_outputs(init, given, inputs, prepared.kernel, directions)
             trainer = self._twin(prepared, shared)
             # Whatever max_iter is: a run that is resumed is then the same as one longer run.
-            for t in range(1, TRIAL_TURNS + 1):
-                trainer.upper_bounds(Y)
-                trainer.update_predictors(Y, self._eta(t), self.C)
-                Y = trainer.update_outputs(Y, given, self.output_step == "exact")
+            with shared_threads(self.n_jobs):
+                for t in range(1, TRIAL_TURNS + 1):
+                    trainer.upper_bounds(Y)
+                    trainer.update_predictors(Y, self._eta(t), self.C)
+                    Y = trainer.update_outputs(Y, given, self.output_step == "exact")
             return Y
 
         names = tried(self.space_)
         return choose(names, trial, self.space_, self._given, inputs.starts, self._seed) or FALLBACK
 
     def _first_outputs(
-        self, init: str, given: np.ndarray, inputs: Inputs, kernel: Kernel
+        self, init: str, given: np.ndarray, inputs: Inputs, kernel: Kernel, directions: np.ndarray
     ) -> tuple[np.ndarray, Shared | None]:
         """Where outputs and, through a shared predictor, the local ones begin."""
         space, starts = self.space_, inputs.starts
@@ -369,8 +391,8 @@ class SSLSOP(StructuredEstimator):
         if init == "spread" or len(labeled) == 0:
             return spread, None
         if init == "hybrid":
-            return spread, train_hybrid(space, inputs, given, labeled, self.views, self._seed)
-        shared = train_shared(space, inputs, given, labeled, kernel, self._seed)
+            return spread, train_hybrid(space, inputs, given, labeled, self.views, directions, self._seed)
+        shared = train_shared(space, inputs, given, labeled, kernel, directions, self._seed)
         if init == "guided":
             return spread, shared
         return shared_start(space, given, inputs, shared), shared
@@ -378,7 +400,12 @@ class SSLSOP(StructuredEstimator):
     def _start_at(self, shared: Shared, inputs: Inputs) -> Start:
         """What w_0 does to the tokens of these inputs."""
         scores = shared.scores(self.space_, inputs)
-        return Start(scores, shared.square_norm, shared.transitions, self.anchor or shared.anchored)
+        return Start(scores, shared.square_norm, shared.transitions, self._anchored or shared.anchored)
+
+    @property
+    def _anchored(self) -> bool:
+        """Whether predictors are pulled towards the shared one in place of zero."""
+        return isinstance(self.space_, Sequences) if self.anchor == "auto" else bool(self.anchor)
 
     def _shared_start(self, inputs: Inputs) -> Start | None:
         return None if self._shared is None else self._start_at(self._shared, inputs)
@@ -405,12 +432,13 @@ class SSLSOP(StructuredEstimator):
         before = 0.0
         self.stop_reason_ = "interrupted"
         for t in range(self.n_iter_ + 1, self.n_iter_ + turns + 1):
-            if self._Y is not seen:  # the first turn, or outputs were given by hand after the last one
-                engine.upper_bounds(self._Y)
-                before = engine.objective(self.C)
-            engine.update_predictors(self._Y, self._eta(t), self.C)
-            Y, Y_old = engine.update_outputs(self._Y, self._given, exact), self._Y
-            engine.upper_bounds(Y)
+            with shared_threads(self.n_jobs):
+                if self._Y is not seen:  # the first turn, or outputs were given by hand after the last one
+                    engine.upper_bounds(self._Y)
+                    before = engine.objective(self.C)
+                engine.update_predictors(self._Y, self._eta(t), self.C)
+                Y, Y_old = engine.update_outputs(self._Y, self._given, exact), self._Y
+                engine.upper_bounds(Y)
             value = engine.objective(self.C)
             if not np.isfinite(value):
                 raise ValueError(
@@ -572,8 +600,10 @@ class SSLSOP(StructuredEstimator):
             check_choice(name, getattr(self, name), choices)
         for name in ("k", "max_iter"):
             check_count(name, getattr(self, name))
-        for name in ("intercept", "anchor", "include_self", "own_predictor"):
+        check_count("latent", self.latent, least=0)
+        for name in ("intercept", "include_self", "own_predictor"):
             check_choice(name, getattr(self, name), (True, False))
+        check_choice("anchor", self.anchor, (True, False, "auto"))
         check_number("C", self.C, least=0.0)
         check_number("tol", self.tol, least=0.0)
         check_number("transitions", self.transitions, least=0.0, strictly=True)

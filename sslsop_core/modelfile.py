@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
+import secrets
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,9 @@ VERSION = 2
 # Parameters that have their own place in the file, or belong to the machine and not to the model.
 NOT_KEPT = ("space", "random_state", "n_jobs", "memory_limit", "engine")
 
+# What an output space may take in memory, whatever the size of the file.
+ROOM = 2**26
+
 
 def save_model(model: SSLSOP, path: str | Path, features: Features | None = None) -> None:
     """Write the model; an existing file is replaced only once the new one is complete.
@@ -56,15 +59,15 @@ def save_model(model: SSLSOP, path: str | Path, features: Features | None = None
 
 def _replace(path: Path, data: bytes) -> None:
     """Write beside the file, make sure that it is on the disk, then take the file's place in one step."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with temporary.open("xb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(temporary, path)
+        temporary.replace(path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 
@@ -153,8 +156,10 @@ def _open(data: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     told = json.loads(metadata["sslsop"])
     version = told["version"]
     if version != VERSION:
+        older = isinstance(version, int) and version < VERSION
+        way_out = "Train and save the model again." if older else "Upgrade the library."
         raise ValueError(
-            f"The model file has version {version!r:.20}; this library reads {VERSION}. Upgrade it."
+            f"The model file has version {version!r:.20}; this library reads {VERSION}. {way_out}"
         )
     return told["model"], load(data)
 
@@ -164,6 +169,10 @@ class _Tensors:
 
     def __init__(self, tensors: dict[str, np.ndarray]):
         self._tensors = tensors
+
+    @property
+    def nbytes(self) -> int:
+        return sum(tensor.nbytes for tensor in self._tensors.values())
 
     def __contains__(self, name: str) -> bool:
         return name in self._tensors
@@ -240,6 +249,7 @@ def _restore(header: dict[str, Any], tensors: _Tensors) -> SSLSOP:
     seed = _between("seed", int(header["seed"]), 0, 2**31 - 1)
     model = SSLSOP(None if header["inferred"] else space, random_state=seed, **header["parameters"])
     model._check_parameters()
+    _require_room(space, tensors.nbytes)
     q, d = len(space), int(header["n_features"])
     inputs = Inputs(tensors.matrix("rows", d), tensors.offsets("starts", 1))
     n, tokens = len(inputs), inputs.rows.shape[0]
@@ -249,6 +259,9 @@ def _restore(header: dict[str, Any], tensors: _Tensors) -> SSLSOP:
     table = given_graph(found, n, n)
     graph = Graph(table.neighbors, table.distances, _positive(header["bandwidth"]))
     kernel = _kernel(header["kernel"])
+    # Before an engine makes arrays of these shapes.
+    coefficients = tensors.numbers("coefficients", int(inputs.lengths[graph.neighbors].sum()), q)
+    transitions = tensors.numbers("transitions", n, q, q) if isinstance(space, Sequences) else None
 
     model.space_, model.n_features_in_ = space, d
     model._seed = seed
@@ -266,12 +279,12 @@ def _restore(header: dict[str, Any], tensors: _Tensors) -> SSLSOP:
     engine = engine_for(space)(
         space, inputs, graph, share, kernel, model._shared_start(inputs), model._seed, model.n_jobs
     )
-    engine.A = np.ascontiguousarray(tensors.numbers("coefficients", *engine.A.shape), dtype=engine.dtype)
+    engine.A = np.ascontiguousarray(coefficients, dtype=engine.dtype)
     engine.learned = tensors.flags("learned", n)
     engine.square_norm = tensors.numbers("square_norm", n).astype(np.float64)
     engine.start_weight = _between("start_weight", float(header["start_weight"]), 0.0, 1.0)
     if isinstance(engine, ChainEngine):
-        engine.T = np.ascontiguousarray(tensors.numbers("transitions", n, q, q), dtype=engine.dtype)
+        engine.T = np.ascontiguousarray(transitions, dtype=engine.dtype)
     model._trainer = engine
     if "features" in header:
         model.features_ = from_state(header["features"], tensors.named("features."))
@@ -294,6 +307,13 @@ def space_from_spec(spec: dict[str, Any]) -> OutputSpace:
     if list(space.names) != names:
         raise ValueError("The model file is damaged: the names of the outputs do not fit its tree.")
     return space
+
+
+def _require_room(space: OutputSpace, size: int) -> None:
+    """Refuse names of outputs that take far more memory, pair by pair, than the file holds."""
+    nodes = len(space.nodes) if isinstance(space, TreeLeaves) else len(space)
+    if 8 * len(space) * nodes > ROOM + 100 * size:
+        raise ValueError(f"The model file is damaged: it names {len(space)} outputs, and holds little else.")
 
 
 def _between(name: str, value: Any, low: Any, high: Any) -> Any:

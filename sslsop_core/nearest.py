@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import scipy.sparse as sp
 from numba import njit
-from threadpoolctl import threadpool_limits
 
+from .blas import one_blas_thread
 from .parallel import over_chunks
 
 QUERIES, POINTS = 128, 2048  # a block of products stays in the cache
@@ -29,7 +29,7 @@ def exact_nearest(points: np.ndarray, queries: np.ndarray, columns: int, n_jobs:
     halves = np.einsum("ij,ij->i", points, points) / 2
     distances = np.empty((len(queries), columns))
     indices = np.empty((len(queries), columns), dtype=np.int64)
-    with threadpool_limits(1, user_api="blas"):
+    with one_blas_thread():
         over_chunks(
             _search, len(queries), queries, points, halves, distances, indices,
             n_jobs=n_jobs, work=float(len(queries)) * len(points),
@@ -97,7 +97,7 @@ def exact_nearest_others(
     found, who = np.full((n, columns), np.inf, dtype=np.float32), np.full((n, columns), n, dtype=np.int64)
     worst = np.full(n, np.inf, dtype=np.float32)
     rounds = list(_rounds(-(-n // BLOCK)))
-    with threadpool_limits(1, user_api="blas"):
+    with one_blas_thread():
         for done, pairs in enumerate(rounds, start=1):
             work = float(len(pairs)) * BLOCK**2
             over_chunks(_meet, len(pairs), pairs, points, halves, found, who, worst, n_jobs=n_jobs, work=work)

@@ -288,6 +288,11 @@ def given_graph(neighbors: Any, n: int, among: int) -> Graph:
     A `Graph` is taken as it is, with its own bandwidth: `build_graph` made it.
     """
     if isinstance(neighbors, Graph):
+        if len(neighbors.neighbors) != n or neighbors.neighbors.max() >= among:
+            raise ValueError(
+                f"neighbors must be the graph of these {n} points among {among}; got one of "
+                f"{len(neighbors.neighbors)} points. Search again, or leave it out."
+            )
         return neighbors
     indices, distances = neighbors if isinstance(neighbors, tuple) else (neighbors, None)
     indices = np.asarray(indices)

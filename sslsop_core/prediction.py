@@ -16,6 +16,7 @@ from .engine import ChainEngine, Engine, Start
 from .inference import best_codes
 from .inputs import Inputs
 from .neighbors import Graph
+from .parallel import shared_threads
 from .sequences import Sequences
 
 
@@ -79,9 +80,10 @@ class NewPoints:
         length = new.starts[-1] if isinstance(engine.space, Sequences) else len(new)
         unknown = np.full((length, *Y.shape[1:]), -1, dtype=Y.dtype)
         codes = np.concatenate([unknown, engine.space.take(Y, used, engine.inputs.starts)])
-        for eta in etas:
-            own.upper_bounds(codes)
-            own.update_predictors(codes, eta, C)
+        with shared_threads(engine.n_jobs):
+            for eta in etas:
+                own.upper_bounds(codes)
+                own.update_predictors(codes, eta, C)
         return NewPoints(engine, new, self.nearest, self.share, self.start_scores, own, used)
 
     @property

@@ -14,7 +14,8 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 
@@ -24,14 +25,16 @@ from sklearn.base import clone
 from .datasets import Problem, load
 from .evaluation import Cell, Comparison, Store, Sweep, iter_cross_validate, iter_sweep
 from .evaluation.benchmarks import BENCHMARKS, METHODS, QUICK, Benchmark
-from .evaluation.comparison import in_order
-from .evaluation.fingerprints import fingerprint
+from .evaluation.cells import Protocol
+from .evaluation.comparison import check_protocols, in_order, specs_of
+from .evaluation.fingerprints import data_spec, fingerprint, method_spec
 from .evaluation.report import Result, html_report, markdown, overview, verdict
 from .learner import SSLSOP
 
 GRIDS: dict[str, list[float]] = {"k": [5, 10, 20, 50, 100], "C": [0.001, 0.003, 0.01, 0.03, 0.1, 0.2]}
 QUICK_GRIDS: dict[str, list[float]] = {"k": [5, 10, 20], "C": [0.001, 0.01, 0.1]}
 SWEEP_FOLDS = 5
+MOST = 2**32 - 1  # for seeds
 
 
 class Progress:
@@ -71,11 +74,18 @@ def _told(cell: Cell) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options = parser.parse_args(arguments)
     if options.data:
         os.environ["SSLSOP_DATA"] = options.data
     benchmarks = _benchmarks(options)
     problems, skipped = _load(benchmarks)
+    try:
+        store = Store(options.store)
+        for _, problem in problems:
+            check_protocols(problem, [_protocol(options)])
+    except ValueError as error:
+        parser.error(str(error))
     methods = {name: METHODS[name] for name in options.methods or METHODS}
     grids: dict[str, list[float]] = QUICK_GRIDS if options.quick else GRIDS
     if "SSLSOP" not in methods or options.no_sweeps:
@@ -83,12 +93,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sweep_folds = min(options.folds, SWEEP_FOLDS)
     points = sum(len(values) for values in grids.values()) * sweep_folds
     progress = Progress(len(problems) * (len(methods) * options.folds + points))
-    store = Store(options.store)
     results = []
     try:
         for benchmark, problem in problems:
             for name in options.again:
-                store.forget_cells(method=name, data=fingerprint(problem))
+                store.forget_cells(method=type(METHODS[name]).__name__, data=fingerprint(problem))
             comparison = _compare(benchmark, problem, methods, options, store, progress)
             sweeps = {}
             if grids:
@@ -120,16 +129,40 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--out", metavar="FOLDER", default="report", help="where report.html goes")
     parser.add_argument("--store", metavar="FOLDER", help="where cells are kept (SSLSOP_HOME)")
     parser.add_argument("--quick", action="store_true", help="embedded data, 3 folds, no tuning")
-    parser.add_argument("--folds", type=int, help="default 10")
-    parser.add_argument("--labeled", type=float, default=0.3, metavar="SHARE", help="default 0.3")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--tune", type=int, metavar="BUDGET", help="settings per method, default 3; 0: none")
-    parser.add_argument("--jobs", type=int, default=cpu_count(), help="cells at once")
+    parser.add_argument("--folds", type=_whole(2), help="default 10")
+    parser.add_argument("--labeled", type=share, default=0.3, metavar="SHARE", help="default 0.3")
+    parser.add_argument("--seed", type=_whole(0), default=0)
+    parser.add_argument(
+        "--tune", type=_whole(0), metavar="BUDGET", help="settings per method, default 3; 0: none"
+    )
+    parser.add_argument("--jobs", type=_whole(1), default=cpu_count(), help="cells at once")
     parser.add_argument("--methods", nargs="+", metavar="METHOD", choices=METHODS, help=", ".join(METHODS))
     parser.add_argument("--problems", nargs="+", metavar="NAME", help="other data than the benchmarks")
     parser.add_argument("--no-sweeps", action="store_true", help="leave out the sensitivity to k and C")
-    parser.add_argument("--again", nargs="+", default=[], metavar="METHOD", help="forget its cells first")
+    parser.add_argument(
+        "--again", nargs="+", default=[], metavar="METHOD", choices=METHODS,
+        help="forget its cells first, and those of the same class",
+    )  # fmt: skip
     return parser
+
+
+def _whole(least: int) -> Callable[[str], int]:
+    """The type of an option that is a whole number, at least that."""
+
+    def whole(text: str) -> int:
+        if not text.isdecimal() or not least <= int(text) <= MOST:
+            raise argparse.ArgumentTypeError(f"must be a whole number between {least} and {MOST}; got {text}")
+        return int(text)
+
+    return whole
+
+
+def share(text: str) -> float:
+    """The type of an option that is a share; its name is in what is said of other texts."""
+    value = float(text)
+    if not 0 < value <= 1:
+        raise argparse.ArgumentTypeError(f"must be a share above 0 and at most 1; got {text}")
+    return value
 
 
 def _benchmarks(options: argparse.Namespace) -> list[Benchmark]:
@@ -156,10 +189,13 @@ def _load(benchmarks: Sequence[Benchmark]) -> tuple[list[tuple[Benchmark, Proble
     return problems, skipped
 
 
+def _protocol(options: argparse.Namespace) -> Protocol:
+    return Protocol(options.folds, options.labeled, options.seed, options.tune or None)
+
+
 def _compare(benchmark, problem, methods, options, store, progress) -> Comparison:
-    protocol = {"folds": options.folds, "labeled": options.labeled, "seed": options.seed}
-    protocol |= {"tune": options.tune or None}
-    settings = protocol | {"methods": list(methods)}
+    protocol = asdict(_protocol(options))
+    settings = protocol | specs_of(methods, problem)
     run = store.start("compare", problem, settings, seed=options.seed, name=f"reproduce {benchmark.name}")
     cells = iter_cross_validate(methods, problem, **protocol, n_jobs=options.jobs, store=store, run=run)
     comparison = Comparison(in_order(progress.follow(benchmark.name, cells), methods), next(iter(methods)))
@@ -179,12 +215,9 @@ def usual_setting(method: SSLSOP, comparison: Comparison) -> SSLSOP:
 
 def _sweep(benchmark, problem, method, name, values, folds, options, store, progress) -> Sweep:
     grid, protocol = {name: values}, {"folds": folds, "labeled": options.labeled, "seed": options.seed}
+    settings = protocol | {"grid": grid, "method": method_spec(method), "problem": data_spec(problem)}
     run = store.start(
-        "sweep",
-        problem,
-        protocol | {"grid": grid},
-        seed=options.seed,
-        name=f"reproduce {benchmark.name}, {name}",
+        "sweep", problem, settings, seed=options.seed, name=f"reproduce {benchmark.name}, {name}"
     )
     cells = iter_sweep(method, problem, grid, **protocol, n_jobs=options.jobs, store=store, run=run)
     return Sweep(list(progress.follow(f"{benchmark.name}, {name}", cells)), grid)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -54,7 +54,7 @@ class Sequences(OutputSpace):
             raise ValueError(f"y[{i}] has {len(y)} tags but x[{i}] has {length} tokens; give one per token.")
         codes = []
         for tag in map(plain, y):
-            if tag is not None and tag not in self._code:
+            if tag is not None and not (isinstance(tag, Hashable) and tag in self._code):
                 raise ValueError(f"y[{i}] has the tag {tag!r}, which is not in {self}; use None if missing.")
             codes.append(-1 if tag is None else self._code[tag])
         return codes

@@ -12,6 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -367,10 +368,17 @@ class TreeLeaves(ListedSpace):
 
     @cached_property
     def loss_matrix(self) -> np.ndarray:
-        # Heights grow along a path to the root: the first common ancestor is the lowest common node.
-        q = len(self)
-        losses = np.empty((q, q))
-        for code, marks in enumerate(self.embedding):
-            common = (self.embedding * marks) > 0
-            losses[code] = np.where(common, self.heights, np.inf).min(axis=1)
-        return losses
+        # In the order of their paths from the root, the leaves below any node stand side by side.
+        paths = [[self._node[node] for node in self.path(leaf)] for leaf in self.names]
+        order = sorted(range(len(self)), key=lambda code: paths[code][::-1])
+        first, end = np.zeros(len(self.nodes), dtype=int), np.zeros(len(self.nodes), dtype=int)
+        for place, code in reversed(list(enumerate(order))):
+            first[paths[code]] = place
+        for place, code in enumerate(order):
+            end[paths[code]] = place + 1
+        losses = np.zeros((len(self), len(self)))
+        for row, code in zip(losses, order, strict=True):
+            for below, node in pairwise(paths[code]):  # what the node adds to those below meets here first
+                row[first[node] : first[below]] = row[end[below] : end[node]] = self.heights[node]
+        place_of = np.argsort(order)
+        return losses[np.ix_(place_of, place_of)]

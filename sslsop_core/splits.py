@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Container, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -11,6 +10,7 @@ import numpy as np
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold
 
 from .bounds import require_between
+from .quiet import quiet
 
 
 class Fold(NamedTuple):
@@ -138,7 +138,7 @@ def folds(problem: Any, n_folds: int = 10, labeled: float = 0.3, seed: int = 0) 
 
 def _tested(
     outputs: list[Any], groups: np.ndarray | None, rows: np.ndarray, n_folds: int, seed: int
-) -> Iterator[np.ndarray]:
+) -> list[np.ndarray]:
     """Positions in `rows` that each fold tests."""
     listed = not isinstance(outputs[0], tuple)
     names = [str(y) if listed else "" for y in outputs]
@@ -150,8 +150,6 @@ def _tested(
     else:
         kind = StratifiedGroupKFold if possible else GroupKFold
     splitter = kind(n_folds, shuffle=True, random_state=seed)
-    with warnings.catch_warnings():
-        # A class with fewer members than folds is spread as far as it goes.
-        warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)
-        within = None if groups is None else groups[rows]
-        yield from (tested for _, tested in splitter.split(codes, codes, within))
+    within = None if groups is None else groups[rows]
+    with quiet():  # a class with fewer members than folds is spread as far as it goes
+        return [tested for _, tested in splitter.split(codes, codes, within)]

@@ -16,8 +16,8 @@ import numpy as np
 import scipy.sparse as sp
 from numba import njit
 from scipy.optimize import minimize
-from threadpoolctl import threadpool_limits
 
+from .blas import one_blas_thread
 from .chains import path_score, posterior
 from .inputs import Matrix
 from .labelsets import LabelSets
@@ -81,7 +81,7 @@ def fit_weights(
         w = np.concatenate([start.W.ravel(), start.T.ravel()])[: len(w)]
     options = {"maxiter": max_iter, "ftol": tol}
     # Many short products: waking BLAS threads for each costs more than it saves (40 times on a busy machine).
-    with threadpool_limits(1, user_api="blas"):
+    with one_blas_thread():
         for tau in taus if start is None else taus[-1:]:
             w = minimize(value_and_gradient, w, (tau,), "L-BFGS-B", jac=True, options=options).x
     return Weights(w[: d * p].reshape(d, p), w[d * p :].reshape(q, q) if with_T else np.zeros((q, q)))

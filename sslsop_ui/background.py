@@ -5,8 +5,6 @@ Nothing here knows the page. A job changes plain data; whoever watches reads it.
 
 from __future__ import annotations
 
-import ctypes
-import gc
 import logging
 import os
 import secrets
@@ -15,7 +13,6 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any, ClassVar, Generic, TypeVar
 
 from . import trouble
@@ -105,13 +102,6 @@ def step_aside() -> None:
     if sys.platform == "linux":
         now = os.getpriority(os.PRIO_PROCESS, 0)
         os.setpriority(os.PRIO_PROCESS, 0, max(now, NICE))
-
-
-def give_back_memory() -> None:
-    """Have the allocator return to the system what has been freed; glibc's keeps it otherwise."""
-    gc.collect()
-    with suppress(AttributeError, OSError, TypeError):  # another allocator, another system
-        ctypes.CDLL(None).malloc_trim(0)
 
 
 def for_ever(work: Callable[[], None], every: float) -> None:

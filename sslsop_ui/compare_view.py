@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -12,7 +13,7 @@ from sslsop_core.evaluation import Cell, Comparison
 from sslsop_core.evaluation.tables import to_csv
 
 from . import state, study_figures, study_view, verdicts
-from .plans import CONTROL, SSLSOP_NAME, ComparePlan, methods_for
+from .plans import CONTROL, SSLSOP_NAME, ComparePlan, described, methods_for
 from .studies import Study
 from .texts import plain
 from .widgets import between, kept, set_ends
@@ -34,8 +35,8 @@ def choose(problem: Problem) -> ComparePlan:
     """The plan that the sidebar asks for."""
     _take_opened()
     mode = st.segmented_control(
-        "What to compare", list(MODES), default="compare", required=True, format_func=MODES.__getitem__,
-        key="mode", persist_state="session", label_visibility="collapsed", width="stretch",
+        "What to compare", list(MODES), required=True, format_func=MODES.__getitem__,
+        key=kept("mode", "compare"), persist_state="session", label_visibility="collapsed", width="stretch",
     )  # fmt: skip
     methods = _methods(problem)
     shares = _shares(mode == "curves")
@@ -114,7 +115,7 @@ def draw(study: Study) -> None:
         _curves(plan, cells, measure, on)
     else:
         _one_share(plan, cells, measure, on)
-    _methods_and_parameters(plan, cells)
+    _methods_and_parameters(study, cells)
     st.download_button(
         "All cells, CSV", lambda: to_csv(Comparison(cells).frame()), "comparison.csv", "text/csv",
         on_click="ignore", icon=":material/download:",
@@ -178,6 +179,10 @@ def _table(table: pd.DataFrame, plan: ComparePlan, measure: str) -> None:
         placeholder="-",
         key="table",
     )
+    st.download_button(
+        "Table, CSV", lambda: to_csv(shown), "table.csv", "text/csv", on_click="ignore",
+        icon=":material/download:",
+    )  # fmt: skip
     st.caption(
         "Intervals and the t-test are corrected for folds that share training data (Nadeau and Bengio). "
         "Folds are won by the method of the row. p-values are those of single pairs: among many, some are "
@@ -214,23 +219,20 @@ def _curves(plan: ComparePlan, cells: list[Cell], measure: str, on: study_view.O
 # --- methods -----------------------------------------------------------------------------------------
 
 
-def _methods_and_parameters(plan: ComparePlan, cells: list[Cell]) -> None:
+def _methods_and_parameters(study: Study, cells: list[Cell]) -> None:
     with st.expander("The methods, and what was chosen for them", icon=":material/menu_book:"):
-        chosen = st.selectbox("Method", plan.methods, key="described", persist_state="session")
-        problem = state.problem()
-        method = methods_for(problem, plan.app).get(chosen)
-        if method is None:
-            st.caption("This method does not work on the present data.")
-            return
-        st.text(method.summary)
-        parameters = method.get_params(deep=False)
-        hidden = ("space", "views", "n_jobs", "memory_limit", "engine", "metric")
-        st.caption(plain(", ".join(f"{k} = {v}" for k, v in parameters.items() if k not in hidden)))
-        tuned = [cell for cell in cells if cell.method == chosen and cell.tune_seconds]
-        if tuned:
-            rows = [
-                {"fold": c.fold + 1, "share": c.labeled, **{k: str(v) for k, v in c.parameters.items()}}
-                for c in tuned
-            ]
+        name = st.selectbox("Method", list(study.asked["methods"]), key="described", persist_state="session")
+        summary, asked = described(study.asked, name)
+        st.text(summary)
+        st.caption(plain(", ".join(f"{key} = {value}" for key, value in asked.items())))
+        own = [(cell, _chosen(cell, asked)) for cell in cells if cell.method == name]
+        if any(chosen for _, chosen in own):
+            rows = [{"fold": c.fold + 1, "share": c.labeled, **chosen} for c, chosen in own]
             st.caption("Chosen on each fold; an empty cell is the value above.")
             st.dataframe(pd.DataFrame(rows).sort_values(["share", "fold"]), hide_index=True, key="chosen")
+
+
+def _chosen(cell: Cell, asked: Mapping[str, Any]) -> dict[str, str]:
+    """What was found by tuning, and the start that init="auto" stood for."""
+    start = {"init": cell.init} if cell.init and cell.init != asked["init"] else {}
+    return {key: str(value) for key, value in (cell.parameters | start).items()}

@@ -10,11 +10,12 @@ from sslsop_core.datasets import Problem
 from sslsop_core.estimate import free_memory, require_fit
 
 from . import state
-from .settings import AS_DATA
+from .settings import ANCHORS, AS_DATA
 
 C_VALUES = [0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3]
 ETA_VALUES: list[float | str] = ["auto", 0.1, 0.3, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0]
 USUAL_TURNS = 100
+ESTIMATING = "Estimating the time ..."  # it takes seconds when a method is met for the first time
 WORDS = {
     "exact": "Exact: never raises the objective",
     "paper": "Paper: eq. 16 to the letter",
@@ -107,18 +108,19 @@ def _advanced(problem: Problem) -> None:
         "How much a neighbor counts inside a neighborhood.",
     )
     _choice("Kernel", "kernel", ["linear", "rbf"], "Linear predictors, or smooth curved ones.")
+    _choice(
+        "Pull of predictors",
+        "anchor",
+        list(ANCHORS),
+        "Where C pulls the predictors, if they start from a shared one: back to it, which keeps rare outputs "
+        "alive in sequences, or towards zero. As suits the data, those of sequences are pulled to the start.",
+        {"auto": "As suits the data", True: "Towards the start", False: "Towards zero"},
+    )
     st.toggle(
         "Intercept",
         key=state.key_of("intercept"),
         persist_state="session",
         help="Gives every predictor a constant term, so that its border need not pass through 0.",
-    )
-    st.toggle(
-        "Pull towards the start",
-        key=state.key_of("anchor"),
-        persist_state="session",
-        help="With the start from one predictor: pull towards it, not towards zero. Keeps rare outputs "
-        "alive in sequences.",
     )
     st.number_input(
         "Seed",
@@ -132,9 +134,9 @@ def _advanced(problem: Problem) -> None:
 
 
 def _choice(
-    label: str, name: str, options: list[str], help: str, words: dict[str, str] | None = None
+    label: str, name: str, options: list[Any], help: str, words: dict[Any, str] | None = None
 ) -> None:
-    named = WORDS | (words or {})
+    named: dict[Any, str] = WORDS | (words or {})
     st.selectbox(
         label,
         options,
@@ -158,7 +160,8 @@ def cost(problem: Problem) -> bool:
     """Say what the run will take; False if it cannot fit."""
     now = state.settings()
     try:
-        expected = now.model(problem.space, problem.metric).estimate(problem.X, state.given())
+        with st.spinner(ESTIMATING):
+            expected = now.model(problem.space, problem.metric).estimate(problem.X, state.given())
     except ValueError:
         return True  # the run itself says what is wrong
     try:

@@ -100,9 +100,10 @@ def script(run: Run) -> str:
     what = f"{name}, {n_labeled} of {len(run.problem)} outputs given"
     return f'''"""{what}: a run of SSLSOP Lab, repeated."""
 
-import csv
+import pandas as pd
 
 from sslsop_core import SSLSOP, datasets
+from sslsop_core.evaluation.tables import to_csv
 
 problem = {run.source}
 y = {given}
@@ -114,7 +115,8 @@ model.fit(problem.X, y)
 print(f"{{model.n_iter_}} iterations, objective {{model.history_[-1].objective:.6g}}")
 model.save("{name}.sslsop"{features})
 with open("outputs.csv", "w", newline="", encoding="utf-8") as file:
-    csv.writer(file).writerows(enumerate(model.outputs_))
+    outputs = pd.DataFrame(enumerate(model.outputs_), columns=["point", "output"], dtype=object)
+    file.write(to_csv(outputs))  # no name of a class is a formula there
 '''
 
 

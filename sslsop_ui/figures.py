@@ -21,6 +21,8 @@ from .palette import COLORS, GREY, color_of
 
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash")  # lines are told apart without colour too
 MARGIN = {"l": 8, "r": 8, "t": 8, "b": 8}
+# Where a legend is in the way of no title of an axis, however many lines it takes.
+ABOVE = {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"}
 
 
 def styled(figure: go.Figure, height: int, **layout: Any) -> go.Figure:
@@ -127,4 +129,4 @@ def histories(lines: Mapping[str, Sequence[float]], title: str) -> go.Figure:
         )
     figure.update_xaxes(title="iteration")
     figure.update_yaxes(title=title, rangemode="tozero")
-    return styled(figure, 240, showlegend=len(lines) > 1, legend={"orientation": "h", "y": -0.3})
+    return styled(figure, 240, showlegend=len(lines) > 1, legend=ABOVE)

@@ -15,15 +15,15 @@ from sslsop_core.features import Features
 from . import state
 from .plans import ComparePlan, Plan, SweepPlan, from_saved_plan
 from .runs import Run
-from .settings import UPLOAD, from_saved
+from .settings import UPLOAD, Settings, from_saved
 from .studies import Study
 from .texts import plain
 
 QUICK = 15.0  # seconds of work below which processes, which take seconds to start, do not pay
 
 
-def processes(chosen: int | None, seconds: float) -> int:
-    """Cells at once: as chosen, or by the work there is."""
+def processes(chosen: int, seconds: float) -> int:
+    """Cells at once: as chosen, or, if that is 0, by the work there is."""
     return chosen or (1 if seconds < QUICK else os.cpu_count() or 1)
 
 
@@ -84,6 +84,16 @@ def _same_data(store: Store, record: str) -> bool:
         return False
 
 
+def train_at(study: Study, settings: Settings) -> None:
+    """Train with the settings of a point of a study, on its data. A ValueError says why they are not here."""
+    if study.problem is None and settings.data == UPLOAD:
+        _require_upload(state.store().run(study.record))
+        state.apply(settings)
+    else:
+        state.take_over(settings, study.problem, study.source, study.key)
+    state.start_run()
+
+
 def cancel(slot: str) -> None:
     if (found := _present(slot)) is not None:
         found.pause()
@@ -129,15 +139,20 @@ def _train_again(record: Record) -> str:
         st.session_state["run"] = alive.id
         return "pages/train.py"
     app = from_saved(record.settings.get("app", {}), state.NAMES)
-    if app.data == UPLOAD and not _has_data(record):
-        raise ValueError(
-            f"the data of this run, {record.data}, came from a file that is not here any more: upload it on "
-            "the Data page, then open the run again."
-        )
+    if app.data == UPLOAD:
+        _require_upload(record)
     state.leave_run()
     state.apply(app)
     state.start_run()
     return "pages/train.py"
+
+
+def _require_upload(record: Record) -> None:
+    if not _has_data(record):
+        raise ValueError(
+            f"the data of this run, {record.data}, came from a file that is not here any more: upload it on "
+            "the Data page, then open the run again."
+        )
 
 
 def _has_data(record: Record) -> bool:

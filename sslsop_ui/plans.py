@@ -14,6 +14,7 @@ from sslsop_core.datasets import Problem
 from sslsop_core.evaluation import Cell, Store, iter_learning_curve, iter_sweep
 from sslsop_core.evaluation.comparison import specs_of
 from sslsop_core.evaluation.fingerprints import data_spec, method_spec
+from sslsop_core.evaluation.repeat import METHODS
 
 from .settings import AS_DATA, Settings, from_saved
 
@@ -21,6 +22,7 @@ SSLSOP_NAME, LETTER, CONTROL = "SSLSOP", "SSLSOP to the letter", "SupervisedSSVM
 TUNING_FOLDS = 3
 # A global predictor takes hundreds of turns of L-BFGS, for some values of lambda: seconds, and per token.
 GLOBAL_START, GLOBAL_STEP = 0.5, 2e-3
+NOT_TOLD = ("memory_limit", "engine")  # results do not depend on them
 CELL = 0.05  # seconds to predict and to store a cell, however small
 
 
@@ -30,6 +32,13 @@ def methods_for(problem: Problem, app: Settings) -> dict[str, Any]:
     letter = {name: own[name] for name in ("k", "C", "eta", "max_iter", "random_state")}
     others = {method.__name__: method(random_state=app.random_state) for method in offered(problem)}
     return {SSLSOP_NAME: SSLSOP(**own), LETTER: SSLSOP.paper(**letter, init="random")} | others
+
+
+def described(saved: Mapping[str, Any], name: str) -> tuple[str, dict[str, Any]]:
+    """What a method of a comparison is, in words, and its parameters, from the settings in the store."""
+    spec = saved["methods"][name]
+    told = {key: value for key, value in spec["parameters"].items() if key not in NOT_TOLD}
+    return METHODS[spec["kind"]]().summary, told
 
 
 def offered(problem: Problem) -> list[type[baselines.Baseline]]:
@@ -145,6 +154,8 @@ def from_saved_plan(kind: str, saved: Mapping[str, Any], names: frozenset[str]) 
     try:
         app = from_saved(saved["app"], names)
         if kind == "compare":
+            for name in saved["methods"]:
+                described(saved, name)
             return ComparePlan(
                 app, tuple(saved["methods"]), int(saved["folds"]), tuple(saved["shares"]),
                 int(saved["seed"]), saved["tune"],

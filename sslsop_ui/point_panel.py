@@ -18,6 +18,8 @@ from .symbols import text_of
 from .texts import plain
 
 SOURCES = 12
+LEAST_TOLD = 0.005
+NARROW = 60  # pixels of a column of numbers: the panel is narrow
 MORE_TURNS = 10
 
 
@@ -134,21 +136,29 @@ def _votes(run: Run, why: Explanation) -> None:
         hide_index=True,
         height=_height(len(votes), 5),
         column_config={
-            "around": st.column_config.NumberColumn(help="The point whose neighborhood votes"),
+            "around": st.column_config.NumberColumn(width=NARROW, help="The point whose neighborhood votes"),
             "lead": st.column_config.NumberColumn(
                 format="%.2f",
+                width=NARROW,
                 help=f"Its score of {plain(text_of(space, why.output))} "
                 f"minus that of {plain(text_of(space, why.runner_up))}",
             ),
         },
     )
-    _origins(run, why)
+    if told := from_start(why):
+        st.markdown(f"{told}.")
+    if why.sources:
+        _sources(run, why)
 
 
-def _origins(run: Run, why: Explanation) -> None:
-    if not why.sources:
-        return
-    st.markdown("It comes from these labelled points (dashed on the map):")
+def from_start(why: Explanation) -> str:
+    """The part of the shared predictor, in words; nothing where it has none to speak of."""
+    told = f"{why.shared:.0%} from the shared start, which all labelled points trained"
+    return told if why.shared >= LEAST_TOLD else ""
+
+
+def _sources(run: Run, why: Explanation) -> None:
+    st.markdown("From these labelled points (dashed on the map):")
     top, space = why.sources[:6], run.problem.space
     if kind_of_input(run.problem) == "images":
         pictures = [enlarged(run.problem.inputs[j], 40) for j, _ in top]
@@ -161,7 +171,10 @@ def _origins(run: Run, why: Explanation) -> None:
         rows,
         hide_index=True,
         height=_height(len(rows), 5),
-        column_config={"share": st.column_config.ProgressColumn(format="percent", min_value=0, max_value=1)},
+        column_config={
+            "point": st.column_config.NumberColumn(width=NARROW),
+            "share": st.column_config.NumberColumn(format="percent", width=NARROW),
+        },
     )
 
 

@@ -16,7 +16,7 @@ from sslsop_core.evaluation.tables import to_csv
 from sslsop_core.features import Features
 from sslsop_core.modelfile import dump_model
 
-from . import exports, figures, history, new_rows, state
+from . import exports, figures, history, new_rows, point_panel, state
 from .previews import kind_of_input
 from .run_map import map_of
 from .runs import Run
@@ -238,6 +238,7 @@ def _answer(model: SSLSOP, inputs: Callable[[], Any]) -> None:
         on_click="ignore",
         icon=":material/download:",
     )
-    if why.sources:
-        told = ", ".join(f"{point} ({share:.0%})" for point, share in why.sources[:5])
-        st.caption(f"Input 1 comes from the labelled training points {told}.")
+    points = ", ".join(f"{point} ({share:.0%})" for point, share in why.sources[:5])
+    parts = [f"from the labelled training points {points}" if points else "", point_panel.from_start(why)]
+    if any(parts):
+        st.caption(f"Input 1 comes {' and '.join(filter(None, parts))}.")

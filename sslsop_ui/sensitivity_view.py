@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
@@ -9,9 +10,10 @@ import streamlit as st
 from sslsop_core.evaluation import Sweep
 from sslsop_core.evaluation.tables import to_csv
 
-from . import state, study_figures, study_view
+from . import history, state, study_figures, study_view
 from .plans import SweepPlan
 from .studies import Study
+from .texts import plain
 from .widgets import between, kept, set_ends
 
 K_VALUES = (2, 3, 5, 8, 12, 15, 20, 30, 50, 75, 100)
@@ -35,8 +37,8 @@ def choose(n: int) -> SweepPlan:
     """The plan that the sidebar asks for; `n` points limit k."""
     _take_opened()
     view = st.segmented_control(
-        "What to vary", list(VIEWS), default="k C", required=True, format_func=VIEWS.__getitem__,
-        key="view", persist_state="session", width="stretch",
+        "What to vary", list(VIEWS), required=True, format_func=VIEWS.__getitem__, key=kept("view", "k C"),
+        persist_state="session", width="stretch",
     )  # fmt: skip
     folds = st.slider("Folds", 2, 10, key=kept("sweep_folds", 3), persist_state="session")
     app = state.settings()
@@ -58,7 +60,8 @@ def choose(n: int) -> SweepPlan:
             turns = between("Iterations T", "range max_iter", T_VALUES, (1, 50))
             grid = (steps, ("eta", etas), ("max_iter", turns))
         else:
-            possible = tuple(k for k in K_VALUES if k <= n * (folds - 1) // folds)  # points to train on
+            n_train = n * (folds - 1) // folds
+            possible = tuple(k for k in K_VALUES if k <= n_train) or K_VALUES[:1]
             ks = between("Neighborhood size k", "range k", possible, (3, min(30, possible[-1])))
             grid = (("k", ks), ("C", between("Simplicity C", "range C", C_VALUES, (0.0001, 0.1))))
     return SweepPlan(app, grid, folds, labeled)
@@ -82,9 +85,7 @@ def _take_opened() -> None:
 
 
 def draw(study: Study) -> None:
-    plan = study.plan
-    assert isinstance(plan, SweepPlan)
-    cells = list(study.cells)
+    plan, cells = _plan_of(study), list(study.cells)
     if not cells:
         study_view.nothing_yet(study)
         return
@@ -93,9 +94,9 @@ def draw(study: Study) -> None:
     if "labeled" in plan.axes:
         _share_curve(sweep, measure, on)
     elif "eta" in plan.axes:
-        _steps(sweep, plan, measure, on)
+        _steps(sweep, study, measure, on)
     else:
-        _k_and_C(sweep, plan, measure, on)
+        _k_and_C(sweep, study, measure, on)
     errors = sweep.table(measure, on)["error"]
     if errors.any():
         st.caption(f":material/block: {int((errors != '').sum())} points of the grid were refused:")
@@ -106,7 +107,13 @@ def draw(study: Study) -> None:
     )  # fmt: skip
 
 
-def _k_and_C(sweep: Sweep, plan: SweepPlan, measure: str, on: study_view.On) -> None:
+def _plan_of(study: Study) -> SweepPlan:
+    assert isinstance(study.plan, SweepPlan)
+    return study.plan
+
+
+def _k_and_C(sweep: Sweep, study: Study, measure: str, on: study_view.On) -> None:
+    plan = _plan_of(study)
     name, table = study_view.MEASURES[measure], sweep.table(measure, on)
     now = {name: _nearest(plan.axes[name], getattr(plan.app, name)) for name in ("k", "C")}
     for column, x, other in zip(st.columns(2, gap="medium"), ("k", "C"), ("C", "k"), strict=True):
@@ -121,16 +128,14 @@ def _k_and_C(sweep: Sweep, plan: SweepPlan, measure: str, on: study_view.On) -> 
                 study_figures.curves({f"{other} = {fixed:g}": line}, x, x, name, height=280), key=f"over {x}",
                 alt=f"{name} over {x}, with its 95 % band",
             )  # fmt: skip
-    st.markdown(
-        f"**{name} over k and C.** Click a cell to open it on Train; the ring is the present setting."
-    )
+    st.markdown(f"**{name} over k and C.** Click a cell to open it on Train; the ring is what was set there.")
     matrix = sweep.matrix("mean", measure, on)
     figure = study_figures.heat(matrix, ("k", "C"), name, now=(plan.app.k, plan.app.C))
-    _open_clicked("heat k C", figure, ("k", "C"), plan, {})
-    _open_by_hand(plan, ("k", "C"), {})
+    _open_clicked("heat k C", figure, ("k", "C"), study, {})
+    _open_by_hand(study, ("k", "C"), {})
 
 
-def _steps(sweep: Sweep, plan: SweepPlan, measure: str, on: study_view.On) -> None:
+def _steps(sweep: Sweep, study: Study, measure: str, on: study_view.On) -> None:
     st.markdown(
         "**Outputs that still flip in the last iteration**, for every step size η and number of iterations "
         "T. Click a cell to open that run on Train."
@@ -149,9 +154,9 @@ def _steps(sweep: Sweep, plan: SweepPlan, measure: str, on: study_view.On) -> No
                 form = ".0%" if value == "flipping" else ".3f"
                 figure = study_figures.heat(matrix, ("η", "T"), name, high=tops[value], form=form)
                 _open_clicked(
-                    f"heat {value} {step}", figure, ("eta", "max_iter"), plan, {"output_step": step}
+                    f"heat {value} {step}", figure, ("eta", "max_iter"), study, {"output_step": step}
                 )
-    _open_by_hand(plan, ("eta", "max_iter"), {"output_step": "exact"})
+    _open_by_hand(study, ("eta", "max_iter"), {"output_step": "exact"})
 
 
 def _share_curve(sweep: Sweep, measure: str, on: study_view.On) -> None:
@@ -163,33 +168,40 @@ def _share_curve(sweep: Sweep, measure: str, on: study_view.On) -> None:
 # --- opening a point on Train ------------------------------------------------------------------------
 
 
-def _open_clicked(
-    key: str, figure: Any, names: tuple[str, str], plan: SweepPlan, more: dict[str, Any]
-) -> None:
+def _open_clicked(key: str, figure: Any, names: tuple[str, str], study: Study, more: dict[str, Any]) -> None:
+    axes = _plan_of(study).axes
     event: Any = st.plotly_chart(figure, key=key, on_select="rerun", selection_mode="points")
     points = event.selection.points
     if points:
         values = dict(zip(names, points[0]["customdata"], strict=True))
-        _train(plan, {name: type(plan.axes[name][0])(value) for name, value in values.items()} | more)
+        _train(study, {name: type(axes[name][0])(value) for name, value in values.items()} | more)
 
 
-def _open_by_hand(plan: SweepPlan, names: tuple[str, str], more: dict[str, Any]) -> None:
+def _open_by_hand(study: Study, names: tuple[str, str], more: dict[str, Any]) -> None:
     """The same without a mouse."""
+    axes = _plan_of(study).axes
     with st.expander("Open a point on Train", icon=":material/hub:"), st.container(horizontal=True):
-        if "output_step" in plan.axes:
-            step = st.selectbox("Output step", list(STEPS), index=1, format_func=STEPS.__getitem__)
+        if "output_step" in axes:
+            step = st.selectbox(
+                "Output step", list(STEPS), index=1, format_func=STEPS.__getitem__, key="by hand output_step"
+            )
             more = {"output_step": step}
         values = {
-            name: st.selectbox(name, plan.axes[name], format_func="{:g}".format, key=f"by hand {name}")
+            name: st.selectbox(name, axes[name], format_func="{:g}".format, key=f"by hand {name}")
             for name in names
         }
         if st.button("Train with these", icon=":material/play_arrow:", key="by hand"):
-            _train(plan, values | more)
+            _train(study, values | more)
 
 
-def _train(plan: SweepPlan, values: dict[str, Any]) -> None:
-    state.change(labeled=plan.labeled, **values)
-    state.start_run()
+def _train(study: Study, values: dict[str, Any]) -> None:
+    """Open the run that a point shows: all settings are those of the sweep, not the present ones."""
+    plan = _plan_of(study)
+    try:
+        history.train_at(study, replace(plan.app, labeled=plan.labeled, **values))
+    except (ValueError, OSError) as error:
+        st.error(plain(error), icon=":material/block:")
+        return
     st.switch_page("pages/train.py")
 
 

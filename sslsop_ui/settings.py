@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
@@ -12,6 +12,7 @@ from sslsop_core.learner import CHOICES
 
 UPLOAD = "upload"
 AS_DATA = "data"  # the metric that the problem itself names
+ANCHORS = ("auto", True, False)
 MOST_TURNS = 500
 
 
@@ -33,7 +34,7 @@ class Settings:
     weights: str = "heat"
     kernel: str = "linear"
     intercept: bool = False
-    anchor: bool = False
+    anchor: bool | str = "auto"
     random_state: int = 0
 
     def parameters(self, data_metric: str) -> dict[str, Any]:
@@ -80,11 +81,14 @@ def from_saved(saved: Mapping[str, Any], names: frozenset[str]) -> Settings:
 
 
 def _parsed(name: str, default: Any, text: str, names: frozenset[str]) -> Any:
-    choices = {"data": names, "metric": {AS_DATA, *CHOICES["metric"]}} | {
-        key: values for key, values in CHOICES.items() if key != "metric"
+    choices: dict[str, Iterable[Any]] = {
+        **CHOICES,
+        "data": names,
+        "metric": (AS_DATA, *CHOICES["metric"]),
+        "anchor": ANCHORS,
     }
     if name in choices:
-        return text if text in choices[name] else default
+        return next((value for value in choices[name] if str(value) == text), default)
     if name == "knobs":
         return _parsed_knobs(text)
     if isinstance(default, bool):

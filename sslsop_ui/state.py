@@ -14,7 +14,8 @@ from sslsop_core import datasets
 from sslsop_core.datasets import Problem
 from sslsop_core.evaluation import Store
 
-from .background import Registry, for_ever, give_back_memory
+from . import memory
+from .background import Registry, for_ever
 from .keeping import keeper
 from .maps import Maps
 from .runs import Run
@@ -33,7 +34,8 @@ NAMES = frozenset(record.name for record in datasets.available())
 def registry() -> Registry[Run]:
     found: Registry[Run] = Registry()
     found.reap_forever()
-    for_ever(give_back_memory, every=60.0)  # of runs that were forgotten, and of visitors who left
+    memory.keep_together()
+    for_ever(memory.give_back, every=60.0)  # of runs that were forgotten, and of visitors who left
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import closing, suppress
 from typing import Any
 
@@ -44,12 +44,13 @@ class Study(Job):
         self.key = key
         self.cells: list[Cell] = []
         self.record = record  # its id in the store, once it has begun
+        self.asked: Mapping[str, Any] = {}  # what the store has of its settings
 
     @classmethod
     def opened(cls, record: Record, plan: Plan, store: Store) -> Study:
         """A study of the store, as it ended."""
         study = cls(plan, None, store)
-        study.data, study.record = record.data, record.id
+        study.data, study.record, study.asked = record.data, record.id, record.settings
         study.cells, study.status = store.cells(record.id), record.status
         return study
 
@@ -104,7 +105,7 @@ class Study(Job):
         self.status = "preparing"
         self.cells = []
         settings: dict[str, Any] = to_saved(self.plan, self.problem)
-        settings |= {"owner": self.owner, "source": self.source}
+        self.asked = settings = settings | {"owner": self.owner, "source": self.source}
         if self.record:
             self.store.begin_again(self.record)
         else:
@@ -113,6 +114,7 @@ class Study(Job):
             self._collect(self.problem)
         except Exception:
             if not self._halt.is_set():  # else it is how `end_workers` is noticed
+                self._enter(status="failed")
                 raise
         stopped = self._halt.is_set() and len(self.cells) < self.total
         self._enter(status="stopped" if stopped else "finished", losses=_means(self.plan, self.cells))

@@ -11,7 +11,7 @@ from plotly.colors import hex_to_rgb
 
 from sslsop_core.evaluation import Comparison
 
-from .figures import DASHES, styled
+from .figures import ABOVE, DASHES, styled
 from .palette import color_of
 
 SYMBOLS = (
@@ -28,6 +28,7 @@ SYMBOLS = (
 )
 # Dark is low, as is its loss; stays apart in grey and for every kind of colour vision.
 SCALE = "Viridis"
+SECONDS = ("tune_seconds", "fit_seconds", "predict_seconds")
 
 
 def symbol_of(number: int) -> str:
@@ -50,23 +51,31 @@ def boxes(comparison: Comparison, methods: Sequence[str], measure: str, on: str)
 
 
 def loss_and_time(table: pd.DataFrame, methods: Sequence[str], measure: str) -> go.Figure:
-    """Mean measure with its interval against the seconds of one fit; low and left is good."""
-    figure = go.Figure()
+    """Mean measure with its interval against the seconds that a fold takes; low and left is good."""
+    figure, tuned = go.Figure(), bool((table["tune_seconds"] > 0).any())
     for number, method in enumerate(methods):
         if method not in table.index or pd.isna(table.loc[method, "mean"]):
             continue
         row = table.loc[method]
         reach = None if pd.isna(row["low"]) else {"array": [row["high"] - row["mean"]], "width": 3}
         figure.add_scatter(
-            x=[row["fit_seconds"] + row["predict_seconds"]], y=[row["mean"]], error_y=reach, name=method,
+            x=[row[list(SECONDS)].sum()], y=[row["mean"]], error_y=reach, name=method,
             mode="markers", hovertemplate="%{x:.2f} s, %{y:.4f}",
             marker={"color": color_of(number), "symbol": symbol_of(number), "size": 11},
         )  # fmt: skip
-    ticks = [float(f"{digit}e{power}") for power in range(-3, 5) for digit in (1, 2, 5)]
-    figure.update_xaxes(title="seconds to train and predict (median)", type="log")
+    ticks = _seconds_to_write([line.x[0] for line in figure.data])
+    what = "tune, train and predict" if tuned else "train and predict"
+    figure.update_xaxes(title=f"seconds to {what} (median)", type="log")
     figure.update_xaxes(tickvals=ticks, ticktext=[f"{seconds:g}" for seconds in ticks])
     figure.update_yaxes(title=measure)
-    return styled(figure, 360, legend={"orientation": "h", "y": -0.28})
+    return styled(figure, 360, legend=ABOVE)
+
+
+def _seconds_to_write(seconds: Sequence[float]) -> list[float]:
+    """Values at an axis of seconds; over many powers of ten fewer, or they are in each other's way."""
+    wide = bool(seconds) and max(seconds) > 30 * min(seconds)
+    digits = (1,) if wide else (1, 2, 5)
+    return [float(f"{digit}e{power}") for power in range(-3, 5) for digit in digits]
 
 
 def curves(
@@ -105,8 +114,7 @@ def curves(
         title=title, type="log" if log else "linear", tickvals=ticks, ticktext=[f"{v:g}" for v in ticks]
     )
     figure.update_yaxes(title=measure, rangemode="tozero")
-    legend = {"orientation": "h", "y": -0.25} if len(lines) > 1 else None
-    return styled(figure, height, showlegend=len(lines) > 1, legend=legend, hovermode="closest")
+    return styled(figure, height, showlegend=len(lines) > 1, legend=ABOVE, hovermode="closest")
 
 
 def heat(

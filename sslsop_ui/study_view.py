@@ -12,7 +12,7 @@ from sslsop_core.datasets import Problem
 from sslsop_core.evaluation import Cell
 
 from . import history, state
-from .controls import duration
+from .controls import ESTIMATING, duration
 from .plans import Plan
 from .studies import Study
 from .texts import plain
@@ -24,12 +24,12 @@ On = Literal["new", "hidden"]
 POINTS: dict[On, str] = {"new": "New points", "hidden": "Hidden training outputs"}
 
 
-def choose_processes() -> int | None:
-    """How many cells at once; None leaves it to the work there is."""
+def choose_processes() -> int:
+    """How many cells at once; 0 leaves it to the work there is."""
     return st.selectbox(
         "Cells at once",
-        [None, *range(1, (os.cpu_count() or 1) + 1)],
-        format_func=lambda n: "As suits the work" if n is None else str(n),
+        range((os.cpu_count() or 1) + 1),
+        format_func=lambda n: str(n) if n else "As suits the work",
         key="processes",
         persist_state="session",
         help="Each cell is a process of its own, which takes seconds to start: short studies run in one.",
@@ -37,7 +37,7 @@ def choose_processes() -> int | None:
 
 
 def show(
-    title: str, plan: Plan, problem: Problem, n_jobs: int | None, draw: Callable[[Study], None], invite: str
+    title: str, plan: Plan, problem: Problem, n_jobs: int, draw: Callable[[Study], None], invite: str
 ) -> None:
     """The study of this plan's kind, in a fragment that looks at it while it works.
 
@@ -47,7 +47,8 @@ def show(
     invite : what to read before the first study.
     """
     found = history.study(history.slot_of(plan))
-    seconds = plan.seconds(problem)
+    with st.spinner(ESTIMATING):
+        seconds = plan.seconds(problem)
     watching = found is not None and found.active
     st.fragment(_live, run_every=POLL if watching else None)(
         title, plan, seconds, history.processes(n_jobs, seconds), draw, invite, watching

@@ -44,7 +44,7 @@ def standing(row: pd.Series, measure: str) -> str:
 
 def does_it_help(table: pd.DataFrame, measure: str) -> str:
     """Does the unlabelled data help here? SSLSOP beside the predictor of the labelled points alone."""
-    if CONTROL not in table.index or table.loc[CONTROL, "folds"] < 2 or table.loc[SSLSOP_NAME, "folds"] < 2:
+    if any(table["folds"].get(name, 0) < 2 for name in (SSLSOP_NAME, CONTROL)):
         return "Two folds of SSLSOP and of the labelled-only control are needed before anything can be said."
     row = table.loc[CONTROL]
     if pd.isna(row["difference_low"]):
@@ -70,7 +70,7 @@ def ranking(table: pd.DataFrame, measure: str) -> str:
     words = {
         "SSLSOP better": "SSLSOP does better than",
         "SSLSOP worse": "SSLSOP does worse than",
-        LEVEL: "It cannot be distinguished from",
+        LEVEL: "SSLSOP cannot be distinguished from",
     }
     return " ".join(f"{words[key]} {_listed(found[key])}." for key in words if key in found)
 

@@ -70,7 +70,7 @@ def _live(fits: bool, watching: bool) -> None:
         return
     _numbers(run)
     _messages(run)
-    picture, side = st.columns([2.7, 1], gap="medium")
+    picture, side = st.columns([2.4, 1], gap="medium")
     with picture:
         _map(run)
     with side:
@@ -166,7 +166,10 @@ def _loss_help(run: Run) -> str:
         )
     if run.problem.space.loss_name == "hamming":
         return "Mean share of wrong labels or tags, hidden outputs only."
-    return "Share of the hidden outputs that differ from the truth; those not reached count as wrong."
+    return (
+        "Share of the hidden outputs that differ from the truth, a sequence in any of its tags; those not "
+        "reached count as wrong."
+    )
 
 
 def _messages(run: Run) -> None:

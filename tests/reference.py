@@ -141,16 +141,17 @@ def voters_of(i, neighbors, Y_old):
     ]
 
 
-def output_paper(phi, delta, allowed, W, x, voters, z, share):  # eq. 16
-    def cost(y):
-        total = 0.0
-        for i, r in voters:
-            total -= share[i][r] * (W[i] @ phi(x, y))
-            if z[i][r] is not None:
-                total += share[i][r] * delta(y, z[i][r])
-        return total
+def cost_paper(phi, delta, W, x, voters, z, share, y):  # the sum of eq. 16
+    total = 0.0
+    for i, r in voters:
+        total -= share[i][r] * (W[i] @ phi(x, y))
+        if z[i][r] is not None:
+            total += share[i][r] * delta(y, z[i][r])
+    return total
 
-    return min(allowed, key=cost)
+
+def output_paper(phi, delta, allowed, W, x, voters, z, share):  # eq. 16
+    return min(allowed, key=lambda y: cost_paper(phi, delta, W, x, voters, z, share, y))
 
 
 def cost_exact(phi, delta, outputs, W, x, voters, share, y):

@@ -66,7 +66,7 @@ def on_cluster(model):
 @pytest.mark.parametrize("output_step", ["exact", "paper"])
 def test_a_cluster_learns_what_one_machine_learns(client, init, output_step):
     X, y = blobs()
-    model = SSLSOP(init=init, output_step=output_step, k=8, max_iter=5)
+    model = SSLSOP(init=init, latent=3, output_step=output_step, k=8, max_iter=5)
     here = model.fit(X, y)
     there = on_cluster(model).fit(X, y)
     assert there.init_ == here.init_
@@ -108,7 +108,7 @@ def test_sparse_sequences_are_neighbors_by_weighted_sums_of_all(client):
     X = [sp.random(rng.integers(1, 6), 30, density=0.2, format="csr", random_state=i) for i in range(80)]
     y = [tuple("NV"[t] for t in rng.integers(0, 2, x.shape[0])) if i % 4 == 0 else None
          for i, x in enumerate(X)]  # fmt: skip
-    model = SSLSOP(Sequences("NV"), k=6, metric="cosine", init="guided", max_iter=3, tol=0)
+    model = SSLSOP(Sequences("NV"), k=6, metric="cosine", init="guided", latent=9, max_iter=3, tol=0)
     here, there = model.fit(X, y), on_cluster(model).fit(X, y)
     assert np.array_equal(there.graph_.neighbors, here.graph_.neighbors)
     assert_same_run(here, there)

@@ -36,18 +36,50 @@ def test_votes_carry_the_scores_of_the_neighborhoods_that_contain_the_point(fitt
             assert vote.output == twin.space.argmax(x, w)
 
 
-def test_sources_are_labelled_points_with_weights_that_sum_to_one(fitted):
-    _, given, model = fitted
+@pytest.mark.parametrize("init", ["spread", "guided", "hybrid"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_weights_of_labelled_points_and_of_the_shared_start_sum_to_one(kind, init):
+    rng = np.random.default_rng(0)
+    twin = make(kind, rng, n=25)
+    given = hidden(twin, rng, 0.3)
+    model = SSLSOP(twin.space, k=5, max_iter=8, init=init).fit(twin.X, given)
     for i in range(25):
-        sources = model.explain(i).sources
-        assert all(given[j] is not None for j, _ in sources)
-        assert not sources or sum(weight for _, weight in sources) == pytest.approx(1)
+        for why in (model.explain(i), model.explain(twin.X[i] + 0.01)):
+            assert all(given[j] is not None for j, _ in why.sources)
+            total = why.shared + sum(weight for _, weight in why.sources)
+            alone = [vote.neighborhood for vote in why.votes] == [i]  # nobody else speaks for it
+            assert total == pytest.approx(1) or (total == 0 and (alone or why.output is None))
+            assert 0 <= why.shared <= (0 if init == "spread" else 1)
         if given[i] is not None:
-            assert sources == ((i, 1.0),)
+            assert (model.explain(i).sources, model.explain(i).shared) == (((i, 1.0),), 0)
+
+
+def test_what_neighbors_did_not_change_comes_from_the_shared_start():
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=(20, 2)) + 9, rng.normal(size=(20, 2)) - 9])
+    y = ["a"] * 3 + [None] * 17 + ["b"] * 3 + [None] * 17
+    model = SSLSOP(k=5, init="guided").fit(X, y)
+    why = model.explain(9)
+    assert why.output == "a"
+    assert why.shared > 0.5
+    assert model.explain(X[9] + 0.1).shared > 0.5
+    corrected = SSLSOP(k=5, init="guided", eta=20.0, C=0.05).fit(X, y)  # forgets its start quickly
+    assert corrected.explain(9).shared < 0.01
+
+
+def test_partly_given_outputs_are_sources_where_nothing_else_is():
+    rng = np.random.default_rng(0)
+    twin = make("sequences-01", rng)
+    given = [(y[0], *[None] * (len(y) - 1)) for y in twin.truth]
+    model = SSLSOP(twin.space, k=4, max_iter=5, init="spread").fit(twin.X, given)
+    reached = [i for i, output in enumerate(model.outputs_) if output is not None]
+    assert reached
+    for i in reached:
+        assert sum(weight for _, weight in model.explain(i).sources) == pytest.approx(1)
 
 
 def test_a_new_point_is_explained_by_its_nearest_neighborhoods_and_its_own(fitted):
-    twin, given, model = fitted
+    twin, _, model = fitted
     W = explicit_weights(model)
     x = twin.X[3] + 0.01
     why = model.explain(x)
@@ -64,8 +96,6 @@ def test_a_new_point_is_explained_by_its_nearest_neighborhoods_and_its_own(fitte
                 W[vote.neighborhood] @ twin.phi(with_one(x), why.output), abs=1e-9
             )
             assert vote.weight == pytest.approx(share[vote.neighborhood] / 2)
-    assert sum(weight for _, weight in why.sources) == pytest.approx(1)
-    assert all(given[j] is not None for j, _ in why.sources)
 
 
 def test_the_votes_of_a_new_point_add_up_to_its_scores():
@@ -90,7 +120,7 @@ def test_a_point_never_reached_has_nothing_to_explain():
     X = np.concatenate([np.arange(10.0), np.arange(100.0, 110.0)])[:, None]
     model = SSLSOP(k=4).fit(X, ["a", *[None] * 19])
     why = model.explain(15)
-    assert (why.output, why.votes, why.sources) == (None, (), ())
+    assert (why.output, why.votes, why.sources, why.shared) == (None, (), (), 0)
     assert model.explain([105.0]).output is None
     with pytest.raises(ValueError, match="index from 0 to 19"):
         model.explain(20)

@@ -17,7 +17,7 @@ def hybrid_of(problem, **parameters):
 def assert_same_potentials(hybrid):
     """Equal but for a constant per token, which no decision depends on; labels have none."""
     S, T = hybrid._potentials(hybrid._inputs)
-    twin = quadratic(hybrid)
+    twin = quadratic(hybrid, np.zeros((hybrid.n_features_in_, 0)))
     difference = twin.scores(hybrid.space_, hybrid._inputs) - S
     if hybrid.space_.kind != "labelsets":
         difference -= difference.mean(axis=1, keepdims=True)

@@ -2,6 +2,7 @@
 
 import warnings
 from itertools import pairwise
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ from hypothesis import given as draw_given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.datasets import load_digits, make_blobs, make_moons
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -164,27 +165,36 @@ def test_sparse_inputs_give_the_same_result_as_dense_ones(kind):
     y = hidden(twin, rng)
     sparse = [sp.csr_matrix(x) for x in twin.X] if "sequences" in kind else sp.csr_matrix(twin.X)
     table = np.array([rng.permutation(20)[:5] for _ in range(20)])
-    dense_model = SSLSOP(twin.space, max_iter=5, init="guided").fit(twin.X, y, neighbors=table)
-    sparse_model = SSLSOP(twin.space, max_iter=5, init="guided").fit(sparse, y, neighbors=table)
+    options = {"max_iter": 5, "init": "guided", "latent": 2}
+    dense_model = SSLSOP(twin.space, **options).fit(twin.X, y, neighbors=table)
+    sparse_model = SSLSOP(twin.space, **options).fit(sparse, y, neighbors=table)
     assert list(dense_model.outputs_) == list(sparse_model.outputs_)
     assert list(dense_model.predict(twin.X, neighbors=table)) == list(
         sparse_model.predict(sparse, neighbors=table)
     )
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("init", ["spread", "guided"])
-def test_the_number_of_jobs_changes_no_bit(kind, init, monkeypatch):
-    monkeypatch.setattr("sslsop_core.parallel.SMALL", 0)  # thread even these few points
-    rng = np.random.default_rng(3)
-    twin = make(kind, rng, n=60)
-    y = hidden(twin, rng)
-    one, three = (SSLSOP(twin.space, k=5, init=init, max_iter=6, n_jobs=j).fit(twin.X, y) for j in (1, 3))
+@settings(max_examples=30, deadline=None)
+@draw_given(
+    seed=st.integers(0, 10_000),
+    kind=st.sampled_from(KINDS),
+    init=st.sampled_from([*INITS, "hybrid", "auto"]),
+    step=st.sampled_from(["paper", "exact"]),
+    kernel=st.sampled_from(["linear", "rbf"]),
+    dtype=st.sampled_from([np.float32, np.float64]),
+)
+def test_the_number_of_jobs_changes_no_bit(seed, kind, init, step, kernel, dtype):
+    rng = np.random.default_rng(seed)
+    twin = make(kind, rng, n=30)
+    X, y = [x.astype(dtype) for x in twin.X], hidden(twin, rng)
+    options = {"k": 5, "init": init, "output_step": step, "kernel": kernel, "latent": 2, "max_iter": 4}
+    with patch("sslsop_core.parallel.SMALL", 0):  # thread even these few points
+        one, three = (SSLSOP(twin.space, n_jobs=j, **options).fit(X, y) for j in (1, 3))
     for a, b in zip(one.history_, three.history_, strict=True):
         assert a.objective == b.objective
         assert np.array_equal(a.outputs, b.outputs)
     assert np.array_equal(one._engine.A, three._engine.A)
-    assert list(one.predict(twin.X)) == list(three.predict(twin.X))
+    assert list(one.predict(X)) == list(three.predict(X))
 
 
 @settings(max_examples=20, deadline=None)
@@ -369,6 +379,7 @@ def test_two_points_suffice():
         ({"space": "classes"}, "space must be"),
         ({"gamma": -1.0}, "gamma must be"),
         ({"tol": -1}, "tol must be"),
+        ({"latent": -1}, "latent must be"),
     ],
 )
 def test_bad_parameters_are_refused_by_name(parameters, message):
@@ -383,6 +394,8 @@ def test_bad_parameters_are_refused_by_name(parameters, message):
         (np.eye(2), [0.5, 1.7], "Unknown label type"),
         (np.array([[np.nan, 1.0], [0.0, 1.0]]), [0, 1], "NaN"),
         (np.eye(3), [-1, None, 2], "-1 and None"),
+        (np.eye(3), np.array(["a", -1, "b"]), "holds '-1'"),
+        (np.eye(3), np.array(["a", np.nan, "b"]), "holds 'nan'"),
         (np.eye(2), None, "y is None"),
     ],
 )
@@ -485,6 +498,20 @@ def test_decision_scores_rank_the_prediction_first():
     assert not hasattr(SSLSOP(Sequences(["a"])), "decision_function")
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_only_sequences_are_pulled_towards_a_shared_start_unless_asked(kind):
+    rng = np.random.default_rng(3)
+    twin = make(kind, rng)
+    y = hidden(twin, rng)
+
+    def objectives(**asked):
+        model = SSLSOP(twin.space, k=4, C=0.1, max_iter=5, init="guided", **asked).fit(twin.X, y)
+        return [turn.objective for turn in model.history_]
+
+    assert objectives() == objectives(anchor=kind.startswith("sequences"))
+    assert objectives(anchor=True) != objectives(anchor=False)
+
+
 @pytest.mark.parametrize("marker", [None, -1, float("nan")])
 def test_three_markers_mean_missing(marker):
     X, y = make_blobs(60, centers=3, random_state=0)
@@ -493,6 +520,22 @@ def test_three_markers_mean_missing(marker):
     assert (
         outputs.tolist() == SSLSOP(k=6).fit(X, [None if g is marker else g for g in given]).outputs_.tolist()
     )
+
+
+def test_names_go_with_every_marker_in_a_list_and_with_a_search_for_parameters():
+    X, y = make_blobs(60, centers=3, random_state=0)
+    names = [f"class {v}" for v in y]
+    expected = None
+    for marker in (None, -1, float("nan")):
+        given = [name if i % 4 == 0 else marker for i, name in enumerate(names)]
+        model = SSLSOP(k=6).fit(X, given)
+        assert model.classes_.tolist() == ["class 0", "class 1", "class 2"]
+        expected = model.outputs_.tolist() if expected is None else expected
+        assert model.outputs_.tolist() == expected
+        search = GridSearchCV(
+            SSLSOP(max_iter=3, init="spread"), {"k": [4, 6]}, cv=KFold(2), error_score="raise"
+        )
+        assert search.fit(X, given).best_score_ > 0.8
 
 
 def test_string_classes_and_pandas_frames_are_welcome():

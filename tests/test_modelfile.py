@@ -1,8 +1,10 @@
 """Model files: the same predictions to the bit, and nothing but a ValueError from a bad file."""
 
 import json
+import os
 import subprocess
 import sys
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -52,6 +54,31 @@ def test_a_loaded_model_is_the_same_model(kind, parameters, tmp_path):
     again, onward = loaded.resume(3), model.resume(3)
     assert again.n_iter_ == onward.n_iter_
     assert again.history_[-1].objective == pytest.approx(onward.history_[-1].objective)
+
+
+@settings(max_examples=25, deadline=None)
+@draw_given(
+    seed=st.integers(0, 10_000),
+    kind=st.sampled_from(KINDS),
+    parameters=st.fixed_dictionaries({
+        "init": st.sampled_from(["spread", "nearest", "random", "guided", "global", "hybrid", "auto"]),
+        "output_step": st.sampled_from(["paper", "exact"]),
+        "kernel": st.sampled_from(["linear", "rbf"]),
+        "weights": st.sampled_from(["uniform", "heat"]),
+        "intercept": st.booleans(),
+        "include_self": st.booleans(),
+        "own_predictor": st.booleans(),
+    }),
+)  # fmt: skip
+def test_any_model_is_the_same_after_a_round_trip(seed, kind, parameters):
+    rng = np.random.default_rng(seed)
+    twin = make(kind, rng, n=15)
+    model = SSLSOP(twin.space, k=4, max_iter=3, random_state=seed, **parameters)
+    model.fit(twin.X, hidden(twin, rng))
+    loaded, fresh = load_model(dump_model(model)), make(kind, rng, n=10).X
+    assert dump_model(loaded) == dump_model(model)
+    assert list(loaded.outputs_) == list(model.outputs_)
+    assert list(loaded.predict(fresh)) == list(model.predict(fresh))
 
 
 def test_sparse_float32_and_partly_given_models_round_trip():
@@ -167,6 +194,38 @@ def test_a_header_that_claims_more_than_the_file_holds_is_refused_at_once():
     body = json.dumps(huge).encode()
     with pytest.raises(ValueError, match="damaged"):
         load_model(len(body).to_bytes(8, "little") + body)
+
+
+@pytest.mark.parametrize("kind", ["classes", "tree", "sequences-01", "sets-01"])
+def test_many_names_in_a_small_file_take_no_memory(kind):
+    data = dump_model(fitted(kind)[0])
+    length = int.from_bytes(data[:8], "little")
+    told = json.loads(json.loads(data[8 : 8 + length])["__metadata__"]["sslsop"])
+    names = [f"n{i}" for i in range(30_000)]
+    told["model"]["space"]["names"] = names
+    if kind == "tree":
+        told["model"]["space"]["edges"] = [[name, "root"] for name in names]
+    claiming = save(load(data), {"sslsop": json.dumps(told)})
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError, match="damaged: it names 30000 outputs"):
+            load_model(claiming)
+        assert tracemalloc.get_traced_memory()[1] < 50 * len(claiming)
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_file_of_an_older_version_says_what_to_do():
+    with pytest.raises(ValueError, match="save the model again"):
+        load_model(rewritten(lambda h, t, m: m.update(version=VERSION - 1)))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="file modes are those of POSIX systems")
+def test_a_saved_model_can_be_read_by_whom_other_files_can(tmp_path):
+    path = tmp_path / "model.sslsop"
+    fitted("classes")[0].save(path)
+    (tmp_path / "other").touch()
+    assert path.stat().st_mode == (tmp_path / "other").stat().st_mode
 
 
 MODEL_BYTES = None

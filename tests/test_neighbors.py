@@ -141,6 +141,14 @@ def test_a_bad_table_of_neighbors_is_refused(table, message):
         given_graph(table, 4, 4)
 
 
+def test_the_graph_of_other_points_is_refused():
+    graph = graph_of(np.random.default_rng(0).normal(size=(25, 3)))
+    assert given_graph(graph, 25, 25) is graph
+    for n, among in ((30, 30), (25, 20)):
+        with pytest.raises(ValueError, match="graph of these"):
+            given_graph(graph, n, among)
+
+
 @pytest.mark.parametrize("gamma", [None, 0.3])
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -168,6 +176,8 @@ def test_inputs_of_different_widths_or_types_are_refused():
         token_rows([np.zeros((2, 3)), np.zeros((2, 4))])
     with pytest.raises(ValueError, match=r"X\[1\]"):
         token_rows([np.zeros((2, 3)), np.full((2, 3), np.nan)])
+    with pytest.raises(ValueError, match="all arrays or all sparse"):
+        token_rows([np.zeros((2, 3)), sp.csr_matrix((2, 3))])
     with pytest.raises(ValueError, match="non-empty list"):
         token_rows([])
     assert single_rows(sp.csr_matrix(np.eye(3))).rows.indices.dtype == np.int32

@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from importlib.metadata import PackageNotFoundError, metadata
 from pathlib import Path
 
@@ -20,12 +21,22 @@ def test_core_stays_free_of_the_app():
 
 def test_no_code_that_runs_what_somebody_else_wrote():
     forbidden = re.compile(
-        r"unsafe_allow_html|import pickle|pickle\.loads?\(|joblib\.load\(|allow_pickle\s*=\s*True|"
-        r"\beval\(|\bexec\(|os\.system\("
+        r"unsafe_allow_html|\b(import|from) (pickle|cloudpickle|dill|marshal|shelve)\b|pickle\.loads?\(|"
+        r"joblib\.load\(|allow_pickle\s*=\s*True|\beval\(|\bexec\(|os\.system\(|shell\s*=\s*True"
     )
     sources = [p for p in ROOT.rglob("*.py") if "tests" not in p.parts and ".venv" not in p.parts]
     assert sources
     assert [str(p) for p in sources if forbidden.search(p.read_text(encoding="utf-8"))] == []
+
+
+def test_the_server_is_set_up_as_the_security_page_promises():
+    settings = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
+    assert settings["server"]["address"] == "127.0.0.1"
+    assert settings["server"]["enableXsrfProtection"]
+    assert settings["server"]["maxUploadSize"] <= 50
+    assert settings["client"]["showErrorDetails"] == "type"
+    assert settings["client"]["disableDataExport"]
+    assert not settings["browser"]["gatherUsageStats"]
 
 
 def test_the_example_of_the_readme_runs(tmp_path, monkeypatch):

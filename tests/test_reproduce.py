@@ -3,19 +3,28 @@
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
 from sslsop_core import SSLSOP, datasets, reproduce
-from sslsop_core.evaluation import Cell, Comparison, Store, Sweep
-from sslsop_core.evaluation.benchmarks import BENCHMARKS, METHODS, QUICK, Benchmark
-from sslsop_core.evaluation.report import Result, details, html_report, markdown, overview, verdict
+from sslsop_core.evaluation import Cell, Comparison, Store, Sweep, repeat_cells
+from sslsop_core.evaluation.benchmarks import AUTHORS, BENCHMARKS, METHODS, PAPER, QUICK, Benchmark
+from sslsop_core.evaluation.report import (
+    Result,
+    chosen,
+    details,
+    html_report,
+    markdown,
+    overview,
+    verdict,
+)
 
 ROOT = Path(__file__).parents[1]
 COMMAND = ["--quick", "--problems", "gaussian_tree", "hmm", "--folds", "2", "--jobs", "1"]
-COMMAND += ["--methods", "SSLSOP", "SupervisedSSVM"]
+COMMAND += ["--methods", "SSLSOP", "SSLSOP-paper", "SupervisedSSVM"]
 
 
 class Outline(HTMLParser):
@@ -56,7 +65,8 @@ def test_the_quick_run_prints_a_table_and_writes_a_report(run):
     page = Outline((folder / "report" / "report.html").read_text(encoding="utf-8"))
     assert {"gaussian_tree", "Sensitivity to k", "Sensitivity to C", "Running time"} <= set(page.headings)
     assert any(heading.startswith("hmm: ") for heading in page.headings)
-    assert {"SSLSOP", "SupervisedSSVM", "hamming", "loss / height", "p, Wilcoxon"} <= set(page.cells)
+    shown = {"SSLSOP", "SSLSOP-paper", "SupervisedSSVM", "hamming", "loss / height", "p, Wilcoxon"}
+    assert shown <= set(page.cells)
 
 
 def test_k_and_C_are_swept_with_all_else_as_tuning_set_it_on_most_folds():
@@ -102,6 +112,54 @@ def test_methods_can_be_computed_apart_and_again(tmp_path):
     assert len({cell.fit_seconds for cell in supervised}) == 4
 
 
+def timeless(cells):
+    plain = [replace(cell, fit_seconds=0.0, predict_seconds=0.0, tune_seconds=0.0) for cell in cells]
+    return sorted(plain, key=repr)
+
+
+def test_its_runs_are_repeated_from_their_records(tmp_path):
+    command = ["--quick", "--problems", "moons", "--folds", "2", "--tune", "2", "--jobs", "1"]
+    command += ["--methods", "SSLSOP", "SSLSOP-paper", "SupervisedSSVM"]
+    assert reproduce.main([*command, "--out", str(tmp_path / "out"), "--store", str(tmp_path / "home")]) == 0
+    store = Store(tmp_path / "home")
+    assert [record.kind for record in store.runs()] == ["sweep", "sweep", "compare"]
+    for record in store.runs():
+        assert timeless(repeat_cells(record)) == timeless(store.cells(record.id))
+
+
+def test_again_forgets_the_cells_of_the_class(tmp_path):
+    command = ["--problems", "moons", "--folds", "2", "--tune", "0", "--jobs", "1", "--no-sweeps"]
+    command += ["--methods", PAPER, "--out", str(tmp_path / "out"), "--store", str(tmp_path / "home")]
+    for more in ([], [], ["--again", PAPER]):
+        assert reproduce.main([*command, *more]) == 0
+    store = Store(tmp_path / "home")
+    third, second, first = (store.cells(record.id) for record in store.runs())
+    assert first == second
+    assert timeless(third) == timeless(first)
+    assert third != first
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--folds", "1"], "--folds: must be a whole number between 2 and"),
+        (["--folds", "many"], "--folds: must be a whole number between 2 and"),
+        (["--labeled", "2"], "--labeled: must be a share above 0 and at most 1; got 2"),
+        (["--labeled", "x"], "--labeled: invalid share value: 'x'"),
+        (["--tune", "-1"], "--tune: must be a whole number between 0 and"),
+        (["--jobs", "0"], "--jobs: must be a whole number between 1 and"),
+        (["--seed", "-1"], "--seed: must be a whole number between 0 and"),
+        (["--again", "Nobody"], "--again: invalid choice"),
+        (["--folds", "900", "--problems", "moons"], "folds must be a whole number between 2 and 400"),
+    ],
+)
+def test_bad_options_are_told_as_such(options, told, tmp_path, capsys):
+    with pytest.raises(SystemExit) as end:
+        reproduce.main([*options, "--store", str(tmp_path)])
+    assert end.value.code == 2
+    assert told in capsys.readouterr().err
+
+
 def test_data_that_cannot_be_had_are_named_and_left_out(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("pooch.retrieve", lambda *_, **__: (_ for _ in ()).throw(OSError("offline")))
     command = ["--data", str(tmp_path / "none"), "--problems", "cora_ml", "--store", str(tmp_path)]
@@ -112,12 +170,21 @@ def test_data_that_cannot_be_had_are_named_and_left_out(tmp_path, capsys, monkey
 
 def test_the_four_benchmarks_and_the_paper_s_methods_are_there():
     assert [benchmark.name for benchmark in BENCHMARKS] == ["mias", "sun15", "cora_ml", "conll2002"]
-    assert [benchmark.paper["SSLSOP"] for benchmark in BENCHMARKS] == [0.385, 0.628, 0.308, 0.450]
+    assert [benchmark.paper[PAPER] for benchmark in BENCHMARKS] == [0.385, 0.628, 0.308, 0.450]
     assert all(set(benchmark.paper) <= set(METHODS) and benchmark.differences for benchmark in BENCHMARKS)
     known = {record.name: record for record in datasets.available()}
     assert all(known[benchmark.name].embedded for benchmark in QUICK)
     # The quick look has a problem of each benchmark's kind.
     assert [known[b.name].kind for b in QUICK] == [known[b.name].kind for b in BENCHMARKS]
+
+
+def test_the_paper_s_own_algorithm_has_a_row_beside_ours():
+    assert list(METHODS)[:2] == ["SSLSOP", PAPER]
+    assert METHODS[PAPER].get_params() == SSLSOP.paper().get_params()
+    assert METHODS["SSLSOP"].get_params() == SSLSOP().get_params()
+    assert AUTHORS.keys() == METHODS.keys()
+    assert "extensions" in AUTHORS["SSLSOP"]
+    assert "to the letter" in AUTHORS[PAPER]
 
 
 # --- the report's own parts, on made-up cells --------------------------------------------------------------
@@ -154,6 +221,17 @@ def test_the_paper_s_figures_stand_beside_ours():
     assert table.loc["other", "moons, paper"] == ""
     assert table.loc["shy", "moons"] == "refused"
     assert markdown(table).splitlines()[0] == "| method | moons | moons, paper |"
+
+
+def test_the_page_tells_what_sslsop_has_beyond_an_equal_budget():
+    page = html_report([made_up()], {}, {})
+    assert 'SSLSOP\'s init="auto" is settled by trials of its own' in page.replace("\n", " ")
+    assert all(f"<li>{name}: " in page for name in METHODS)
+
+
+def test_the_start_is_told_beside_the_setting():
+    cells = [Cell("SSLSOP", 0, 0.3, 9, 1, init="guided"), Cell("SupervisedSSVM", 0, 0.3, 9, 1)]
+    assert chosen(Comparison(cells, "SSLSOP"))["chosen most often"].tolist() == ["init=guided", "as it comes"]
 
 
 def test_a_refusal_is_explained():

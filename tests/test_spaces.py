@@ -154,6 +154,18 @@ def test_uneven_trees_have_the_heights_of_first_common_ancestors():
     assert space.loss("car", 7) == 3
 
 
+@settings(max_examples=50, deadline=None)
+@draw_given(seed=st.integers(0, 10_000), n=st.integers(2, 30))
+def test_losses_of_any_tree_are_heights_of_first_common_ancestors(seed, n):
+    rng = np.random.default_rng(seed)
+    label = rng.permutation(n)  # so that nodes come in any order
+    parents = {int(label[i]): int(label[rng.integers(i)]) for i in range(1, n)}
+    parents = dict(sorted(parents.items()))
+    space, loss = TreeLeaves(parents), reference.tree_loss(parents)
+    expected = [[loss(a, b) for b in space.names] for a in space.names]
+    assert np.array_equal(space.loss_matrix, expected)
+
+
 @pytest.mark.parametrize(
     ("parents", "named"),
     [
@@ -176,9 +188,11 @@ def test_what_is_not_a_tree_is_refused_by_name(parents, named):
         (TreeLeaves(TREE), "bird", r"y\[0\] = 'bird'"),
         (TreeLeaves(TREE), ["cat"], r"y\[0\] = \['cat'\]"),
         (Sequences(["N"]), ("N", "X"), "tag 'X'"),
+        (Sequences(["N"]), ("N", ["N"]), r"tag \['N'\]"),
         (Sequences(["N"]), 5, r"y\[0\] = 5"),
         (LabelSets(["a", "b"]), (1,), "tuple of 2"),
         (LabelSets(["a", "b"]), (1, 2), "0, 1 or None"),
+        (LabelSets(["a", "b"]), (1, -1), "0, 1 or None"),
         (LabelSets(["a", "b"]), {"c"}, "'c'"),
     ],
 )

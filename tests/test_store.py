@@ -4,6 +4,10 @@ import json
 import sqlite3
 import subprocess
 import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -55,6 +59,13 @@ def test_runs_are_filtered_renamed_and_deleted(store, problem):
     assert store.cells(second) == []
     with pytest.raises(ValueError, match="may have been deleted"):
         store.run(second)
+
+
+@pytest.mark.parametrize("text", ["ärger", "ÄRGER", "Straße", "STRASSE", "ÉTÉ"])
+def test_a_search_knows_the_case_of_every_alphabet(text, store, problem):
+    run = store.start("train", problem, {}, name="Ärger auf der Straße, été")
+    store.start("train", problem, {}, name="Arger")
+    assert [r.id for r in store.runs(text=text)] == [run]
 
 
 def test_names_are_values_and_never_sql(store, problem):
@@ -112,6 +123,17 @@ def test_how_work_ended_is_entered(store, problem):
     assert [store.run(run).status for run in (stopped, failed)] == ["stopped", "failed"]
 
 
+def test_the_seconds_of_a_run_that_goes_on_add_up(store, problem):
+    run = store.start("compare", problem, {})
+    with store.running(run):
+        time.sleep(0.05)
+    store.begin_again(run)
+    with store.running(run):
+        pass
+    assert store.run(run).seconds >= 0.05
+    assert store.run(run).status == "finished"
+
+
 def test_a_file_of_somebody_else_is_refused_and_left_alone(tmp_path):
     with sqlite3.connect(tmp_path / "runs.sqlite") as db:
         db.execute("CREATE TABLE letters (text)")
@@ -129,6 +151,16 @@ def test_a_newer_file_is_refused(store):
         db.execute("PRAGMA user_version = 99")
     with pytest.raises(ValueError, match=r"has version 99; this library reads 1\. Upgrade it"):
         Store(store.folder)
+
+
+def test_cells_of_an_earlier_version_are_read(store, problem):
+    run = store.start("compare", problem, {})
+    store.add_cell(run, cell(init="spread"))
+    earlier = cell().to_json()
+    del earlier["init"]
+    with sqlite3.connect(store.path) as db:
+        db.execute("UPDATE run_cells SET cell = ?", [json.dumps(earlier)])
+    assert store.cells(run) == [cell()]
 
 
 WRONG_TYPE = json.dumps(cell().to_json() | {"fit_seconds": "<b>long</b>"})
@@ -177,6 +209,53 @@ for i in range(60):
     for record in store.runs():
         assert [c.fold for c in store.cells(record.id)] == list(range(60))
     assert store.forget_cells() == 180
+
+
+@pytest.mark.parametrize("times", range(10))
+def test_a_new_store_is_opened_by_many_threads_at_once(times, tmp_path):
+    together = threading.Barrier(24)
+
+    def name(i):
+        together.wait()
+        store = Store(tmp_path)
+        return store.run(store.start("train", datasets.load("moons", n=10), {}, name=f"{i}")).name
+
+    with ThreadPoolExecutor(24) as pool:
+        assert list(pool.map(name, range(24))) == [f"{i}" for i in range(24)]
+
+
+def test_a_new_store_is_opened_by_many_processes_at_once(tmp_path):
+    code = """
+import sys
+from sslsop_core.evaluation import Store
+sys.stdin.readline()
+for i in range(10):
+    Store(f"{sys.argv[1]}/{i}")
+"""
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    openers = [subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, text=True) for _ in range(6)]
+    for opener in openers:
+        opener.stdin.write("go\n")
+        opener.stdin.close()
+    assert [opener.wait(timeout=120) for opener in openers] == [0] * 6
+
+
+class Crowded(Store):
+    """Another connection writes as soon as the tables are there, for a while."""
+
+    @contextmanager
+    def _write(self):
+        with super()._write() as db:
+            yield db
+        self.other = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
+        self.other.execute("BEGIN IMMEDIATE")
+        threading.Timer(0.3, self.other.close).start()
+
+
+def test_a_new_store_waits_for_who_writes_into_it_first(tmp_path):
+    store = Crowded(tmp_path)
+    with sqlite3.connect(store.path) as db:
+        assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
 def test_a_table_cannot_carry_formulas(store, problem):

@@ -5,7 +5,15 @@ import pytest
 
 from sslsop_core import SSLSOP, Classes, Sequences, datasets
 from sslsop_core.baselines import CoSSVM, LabelSpreading, LaplacianSSVM, SupervisedSSVM
-from sslsop_core.tuning import SSLSOP_SPACE, draw_settings, labeled_folds, suited, tune
+from sslsop_core.tuning import (
+    PAPER_SPACE,
+    SSLSOP_SPACE,
+    draw_settings,
+    labeled_folds,
+    search_space_of,
+    suited,
+    tune,
+)
 
 from . import problems
 
@@ -107,6 +115,29 @@ def test_a_small_budget_of_sslsop_goes_to_the_size_of_neighborhoods():
     assert others == [{}, {}]  # the start is found by init="auto"
     for setting in draw_settings(SSLSOP_SPACE, 99, 0):
         SSLSOP().set_params(**setting)._check_parameters()
+
+
+@pytest.mark.parametrize("method", [SSLSOP.paper(), SSLSOP.paper(k=5, C=0.1, eta=0.3, init="random")])
+def test_the_paper_s_form_stays_what_it_is(method):
+    assert search_space_of(method) == PAPER_SPACE
+    tuning = tune(method.set_params(max_iter=2), hidden(n=60), budget=99)
+    assert tuning.trials[0].parameters == {}  # no start is settled
+    for trial in tuning.trials:
+        assert set(trial.parameters) <= {"k", "C", "eta"}
+        assert not trial.error
+    first, *others = draw_settings(PAPER_SPACE, 3, 0)
+    assert first == {}
+    assert sorted(setting["k"] for setting in others) == [8, 24]
+
+
+@pytest.mark.parametrize("method", [SSLSOP(), SSLSOP(output_step="paper"), SSLSOP(init="spread", C=0.1)])
+def test_what_is_not_the_paper_s_form_is_searched_with_our_extensions(method):
+    assert search_space_of(method) == SSLSOP_SPACE
+
+
+def test_a_start_is_settled_only_where_it_is_left_open():
+    tuning = tune(SSLSOP(max_iter=2, init="spread"), hidden(n=60), budget=3)
+    assert [set(trial.parameters) for trial in tuning.trials] == [set(), {"k"}, {"k"}]
 
 
 def test_a_problem_lends_its_space_views_and_metric():

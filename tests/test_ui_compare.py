@@ -227,6 +227,19 @@ def comparison_of(differences: list[float]) -> Comparison:
     return Comparison(cells, "SSLSOP")
 
 
+def test_nothing_is_said_of_sslsop_before_it_has_cells():
+    cells = [
+        Cell(name, f, 0.3, 90, 10, new={"loss": loss + f / 1000})
+        for name, loss in (("SupervisedSSVM", 0.1), ("LabelSpreading", 0.5))
+        for f in range(4)
+    ]
+    table = Comparison(cells, "SSLSOP").table()
+    assert verdicts.ranking(table, "loss") == ""
+    assert verdicts.does_it_help(table, "loss").startswith("Two folds")
+    assert verdicts.does_it_help(table.drop("SSLSOP"), "loss").startswith("Two folds")
+    assert [verdicts.standing(row, "loss") for _, row in table.iterrows()] == [""] * 3
+
+
 @pytest.mark.parametrize(
     ("differences", "loss", "f1"),
     [

@@ -8,6 +8,7 @@ import io
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -58,6 +59,16 @@ def test_sequences_are_written_as_tokens_and_tags():
     assert [line.split("\t")[1] for line in blocks[0].split("\n")] == list(run.model.outputs_[0])
 
 
+def outputs_of_the_script(run: Run, folder: Path) -> list[str]:
+    (folder / "again.py").write_text(exports.script(run))
+    command = [sys.executable, "again.py"]
+    subprocess.run(
+        command, cwd=folder, check=True, env={"PYTHONPATH": str(ROOT), "PATH": "", "HOME": str(folder)}
+    )
+    with (folder / "outputs.csv").open() as file:
+        return [row["output"] for row in csv.DictReader(file)]
+
+
 @pytest.mark.parametrize("name", ["gaussian_tree", "hmm"])
 def test_the_script_repeats_the_run_with_its_relabellings(name, tmp_path):
     run = finished(name, n=40)
@@ -69,14 +80,7 @@ def test_the_script_repeats_the_run_with_its_relabellings(name, tmp_path):
     run.undo()
     run.more(2)
     run.wait(30)
-    (tmp_path / "again.py").write_text(exports.script(run))
-    command = [sys.executable, "again.py"]
-    subprocess.run(
-        command, cwd=tmp_path, check=True, env={"PYTHONPATH": str(ROOT), "PATH": "", "HOME": str(tmp_path)}
-    )
-    with (tmp_path / "outputs.csv").open() as file:
-        outputs = [row[1] for row in csv.reader(file)]
-    assert outputs == [str(output) for output in run.model.outputs_]
+    assert outputs_of_the_script(run, tmp_path) == [str(output) for output in run.model.outputs_]
     assert load_model(tmp_path / f"{name}.sslsop").n_iter_ == run.n_iter
 
 
@@ -187,31 +191,49 @@ EVIL = [
 ]
 
 
-def evil_run() -> Run:
-    """A run on a file whose names are formulas and code."""
-    rows = [["a,b", "class"], *([str(i), EVIL[i % len(EVIL)]] for i in range(35))]
+def evil_table() -> bytes:
+    """A file whose names are formulas and code."""
     buffer = io.StringIO()
-    csv.writer(buffer).writerows(rows)
-    problem = datasets.read(buffer.getvalue().encode(), name='"""\nraise SystemExit(7)  # <script>')
-    run = Run(problem, list(problem.y), Settings(data="upload", max_iter=2, k=3), source="datasets.read('x')")
+    csv.writer(buffer).writerows([["a,b", "class"], *([str(i), EVIL[i % len(EVIL)]] for i in range(35))])
+    return buffer.getvalue().encode()
+
+
+def evil_run() -> Run:
+    problem = datasets.read(evil_table(), name='"""\nraise SystemExit(7)  # <script>')
+    run = Run(
+        problem,
+        list(problem.y),
+        Settings(data="upload", labeled=1.0, max_iter=2, k=3),
+        source="datasets.read('x')",
+    )
     run.go()
     run.wait(60)
     return run
 
 
-def test_no_cell_of_an_exported_table_is_a_formula():
-    table = pd.read_csv(io.BytesIO(exports.outputs_csv(evil_run())), dtype=str)
-    shown = set(table["output"])
+def require_text(shown: set[str]) -> None:
+    """No cell is a formula, and all names are there."""
     assert {"plain", "-1"} <= shown  # a class that is a number stays one
     assert all(cell[0] not in "=+@" and (cell[0] != "-" or cell == "-1") for cell in shown)
     assert {cell.removeprefix("'") for cell in shown} == set(EVIL)
+
+
+def test_no_cell_of_an_exported_table_is_a_formula():
+    require_text(set(pd.read_csv(io.BytesIO(exports.outputs_csv(evil_run())), dtype=str)["output"]))
+
+
+def test_no_cell_of_the_table_that_the_script_writes_is_a_formula(tmp_path):
+    run = evil_run()
+    (tmp_path / "evil.csv").write_bytes(evil_table())
+    run.source, run.problem = "datasets.read('evil.csv')", replace(run.problem, name="evil")
+    require_text(set(outputs_of_the_script(run, tmp_path)))
 
 
 def test_names_from_a_file_do_not_become_code_of_the_script():
     script = exports.script(evil_run())
     calls = [node.func for node in ast.walk(ast.parse(script)) if isinstance(node, ast.Call)]
     assert {ast.unparse(call) for call in calls} <= {
-        "datasets.read", "list", "SSLSOP", "model.fit", "print", "model.save", "open", "csv.writer",
-        "enumerate", "csv.writer(file).writerows", "problem.hide",
+        "datasets.read", "list", "SSLSOP", "model.fit", "print", "model.save", "open", "enumerate",
+        "pd.DataFrame", "to_csv", "file.write", "problem.hide",
     }  # fmt: skip
     assert not any(isinstance(node, ast.Raise) for node in ast.walk(ast.parse(script)))

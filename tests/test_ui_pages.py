@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -118,7 +119,7 @@ def test_every_parameter_reaches_the_model():
     next(s for s in app.select_slider if s.label.startswith("Step size")).set_value("auto")
     for label, value in {
         "Output step": "paper", "Start of missing outputs": "nearest", "Metric": "cosine",
-        "Weights of neighbors": "uniform", "Kernel": "rbf",
+        "Weights of neighbors": "uniform", "Kernel": "rbf", "Pull of predictors": True,
     }.items():  # fmt: skip
         next(s for s in app.selectbox if s.label == label).set_value(value)
     for toggle in app.toggle:
@@ -206,22 +207,22 @@ def test_visitors_do_not_share_runs():
 # --- the point panel ---------------------------------------------------------------------------------
 
 
-def panel(name: str, chosen: list[int]) -> AppTest:
+def panel(name: str, chosen: list[int], init: str = "spread") -> AppTest:
     """The panel alone: what is chosen on the map cannot be clicked here."""
 
-    def page(name, chosen):
+    def page(name, chosen, init):
         import streamlit as st
 
         from sslsop_ui import point_panel, state
 
         if "run" not in st.session_state:
-            state.apply(state.Settings(data=name, k=6, max_iter=3, labeled=0.3))
+            state.apply(state.Settings(data=name, k=6, max_iter=3, labeled=0.3, init=init))
             state.start_run()
         run = state.run()
         run.wait(60)
         point_panel.show(run, chosen)
 
-    return sound(AppTest.from_function(page, default_timeout=60, args=(name, chosen)).run())
+    return sound(AppTest.from_function(page, default_timeout=60, args=(name, chosen, init)).run())
 
 
 @pytest.mark.parametrize("name", ["digits", "gaussian_tree", "hmm", "label_mixture", "cora", "ocr"])
@@ -229,6 +230,21 @@ def test_the_panel_explains_a_point_of_every_kind(name):
     app = panel(name, [3])
     assert "Point 3" in app.markdown[0].value
     assert any("neighborhoods vote" in text.value for text in app.markdown)
+
+
+def test_the_panel_tells_what_comes_from_the_shared_start():
+    app = panel("blobs", [3], "guided")
+    why = run_of(app).model.explain(3)
+    line = f"{why.shared:.0%} from the shared start, which all labelled points trained."
+    assert why.shared > 0.01
+    assert line in [text.value for text in app.markdown]
+    run = run_of(app)
+    mark = run.id, run.n_iter, len(run.edits), 3
+    app.session_state["explained"] = mark, replace(why, sources=(), shared=1.0)
+    shown = [text.value for text in sound(app.run()).markdown]
+    assert line.replace(f"{why.shared:.0%}", "100%") in shown
+    assert not any("From these" in text for text in shown)
+    assert not any("shared start" in text.value for text in panel("blobs", [3]).markdown)
 
 
 def test_a_label_is_given_taken_away_and_undone():

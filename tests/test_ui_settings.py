@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sslsop_core import Classes
-from sslsop_ui.settings import Settings, from_query
+from sslsop_core import SSLSOP, Classes
+from sslsop_ui.settings import ANCHORS, Settings, from_query, from_saved
 
 NAMES = frozenset({"digits", "moons"})
 OTHER = Settings(
@@ -20,6 +20,16 @@ def test_a_url_brings_every_setting_back(settings):
     assert from_query(settings.to_query(), NAMES) == settings
 
 
+@pytest.mark.parametrize("anchor", ANCHORS)
+def test_links_and_saved_runs_tell_the_three_pulls_apart(anchor):
+    assert from_query({"anchor": str(anchor)}, NAMES).anchor is anchor
+    assert from_saved({"data": "moons", "anchor": anchor}, NAMES).anchor is anchor  # as JSON reads it back
+
+
+def test_sequences_are_pulled_to_their_start_unless_told_otherwise():
+    assert Settings().parameters("euclidean")["anchor"] == SSLSOP().anchor == "auto"
+
+
 def test_links_name_only_what_differs():
     assert Settings(k=9).to_query() == {"data": "digits", "k": "9"}
 
@@ -29,7 +39,7 @@ def test_links_name_only_what_differs():
     [
         ("data", "../secret"), ("k", "many"), ("k", "-1"), ("k", "999999999"), ("C", "nan"), ("eta", "inf"),
         ("max_iter", "1e9"), ("output_step", "rm -rf"), ("knobs", "[1"), ("knobs", '{"n": "x"}'),
-        ("labeled", "7"),
+        ("labeled", "7"), ("anchor", "true"),
     ],
 )  # fmt: skip
 def test_nonsense_in_a_url_keeps_the_default(name, text):

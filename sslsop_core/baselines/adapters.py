@@ -11,8 +11,8 @@ import scipy.sparse as sp
 from sklearn import semi_supervised
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import normalize
-from threadpoolctl import threadpool_limits
 
+from ..blas import one_blas_thread
 from ..estimator import check_count, check_number
 from ..inputs import Inputs, Matrix
 from ..spaces import OutputSpace, TreeLeaves
@@ -142,7 +142,7 @@ class SelfTraining(Adapter):
         if self._single is None:
             base = LogisticRegression(C=self.C, max_iter=200)
             self.model_ = semi_supervised.SelfTrainingClassifier(base, threshold=self.threshold)
-            with threadpool_limits(1, user_api="blas"):  # many short products, as in `fit_weights`
+            with one_blas_thread():  # many short products, as in `fit_weights`
                 self.model_.fit(self._coordinates(self._inputs), self._given)
 
     def _potentials(self, inputs: Inputs) -> Potentials:

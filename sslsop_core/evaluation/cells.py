@@ -7,9 +7,8 @@ predictions that come back: hidden outputs and test outputs cannot reach trainin
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import MISSING, asdict, dataclass, field, fields, replace
 from hashlib import sha256
 from typing import Any
 
@@ -19,6 +18,7 @@ from sklearn.base import clone
 from ..datasets import Problem
 from ..learner import SSLSOP
 from ..neighbors import Graph
+from ..quiet import quiet
 from ..remember import Saved, remembering
 from ..splits import Fold, is_complete
 from ..tuning import search_space_of, tune
@@ -50,8 +50,9 @@ class Cell:
     labeled : share of the training outputs that were given.
     new : measures on the test points, by name: "loss", "0-1", ...
     hidden : the same on the missing outputs of the training points (transductive); empty if none is known.
-    n_train, n_test : number of points.
+    n_train, n_test : number of points; none if what was asked for could not even be tried.
     parameters : what was tuned or swept, and the value it took.
+    init : the start that SSLSOP used: of init="auto", the one that it chose.
     fit_seconds, predict_seconds, tune_seconds : wall time, on a machine that other cells share.
     n_iter, stop_reason : turns taken, and why the last one was the last, where the method says so.
     flipping : share of the outputs that moved in the last turn.
@@ -66,6 +67,7 @@ class Cell:
     new: dict[str, float] = field(default_factory=dict)
     hidden: dict[str, float] = field(default_factory=dict)
     parameters: dict[str, Any] = field(default_factory=dict)
+    init: str = ""
     fit_seconds: float = 0.0
     predict_seconds: float = 0.0
     tune_seconds: float = 0.0
@@ -92,12 +94,16 @@ class Cell:
 
 
 def restored(kind: type[Any], data: Any) -> Any:
-    """A dataclass of plain fields from what was read back, if every field is there and of its type."""
+    """A dataclass of plain fields from what was read back, if every field is there and of its type.
+
+    Fields that have a default may be missing: an earlier version did not have them yet.
+    """
     plain: dict[str, Any] = {"str": str, "int": int, "float": (int, float)}
     expected = {f.name: plain.get(str(f.type), dict) for f in fields(kind)}
-    if not isinstance(data, dict) or set(data) != set(expected):
+    needed = {f.name for f in fields(kind) if f.default is MISSING and f.default_factory is MISSING}
+    if not isinstance(data, dict) or not needed <= set(data) <= set(expected):
         raise ValueError(f"the store of runs is damaged: the fields are not those of a {kind.__name__}.")
-    wrong = [name for name, type_ in expected.items() if not isinstance(data[name], type_)]
+    wrong = [name for name, value in data.items() if not isinstance(value, expected[name])]
     if wrong:
         raise ValueError(f"the store of runs is damaged: {', '.join(wrong)} must be of another type.")
     return kind(**data)
@@ -105,13 +111,17 @@ def restored(kind: type[Any], data: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A cell that is asked for: a method with the parameters of `setting`, on one fold of a protocol."""
+    """A cell that is asked for: a method with the parameters of `setting`, on one fold of a protocol.
+
+    `refusal` says why it cannot even be tried, where that is known beforehand.
+    """
 
     name: str
     method: Any
     setting: dict[str, Any]
     protocol: Protocol
     fold: int
+    refusal: str = ""
 
     def key(self, data: str) -> str:
         """The same for tasks that must have the same result; `data` is the fingerprint of the problem."""
@@ -155,9 +165,9 @@ def train_and_predict(
     graph : neighborhoods of at least `method.k` points, and what the search took, where they are known.
     """
     facts: dict[str, Any] = {}
+    outcomes: list[Outcome] = []
     try:
-        with warnings.catch_warnings(), remembering() as saved:
-            warnings.simplefilter("ignore")  # what a warning foretells, the loss shows
+        with quiet(), remembering() as saved:  # what a warning foretells, the loss shows
             if budget is not None:
                 began = time.perf_counter()
                 tuning = tune(method, (X, y), budget, seed, n_jobs=1)
@@ -165,10 +175,13 @@ def train_and_predict(
                 facts["tune_seconds"] = time.perf_counter() - began
             known = {} if graph is None else {"neighbors": graph.narrowed(method.k)}
             saved.seconds += search_seconds
-            return list(_outcomes(method, method.iter_fit(X, y, **known), X_new, stops, facts, saved))
+            # One by one: trouble at a later stop takes none of them back.
+            outcomes.extend(_outcomes(method, method.iter_fit(X, y, **known), X_new, stops, facts, saved))
     except REFUSALS as error:
         kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
-        return [Outcome(facts=facts | {"error": f"{kind}{error}"})] * len(stops)
+        failure = Outcome(facts=facts | {"error": f"{kind}{error}"})
+        outcomes += [failure] * (len(stops) - len(outcomes))
+    return outcomes
 
 
 def _outcomes(
@@ -188,12 +201,19 @@ def _outcomes(
         now |= {"n_iter": turn, "flipping": method.history_[-1].n_changed / len(outputs)}
         if isinstance(method, SSLSOP):  # a stop is where a run of that max_iter ends
             now["stop_reason"] = "converged" if method.stop_reason_ == "converged" else "max_iter"
+            now["init"] = method.init_
         yield Outcome(outputs, predicted, facts | now)
 
 
 def given_outputs(problem: Problem, fold: Fold) -> list[Any]:
     """Outputs of the training points, None where hidden: all that a method may know of them."""
     return [problem.y[i] if given else None for i, given in zip(fold.train, fold.labeled, strict=True)]
+
+
+def refused(task: Task) -> Cell:
+    """The cell of a task that cannot even be tried."""
+    protocol = task.protocol
+    return Cell(task.name, task.fold, protocol.labeled, 0, 0, parameters=task.setting, error=task.refusal)
 
 
 def scored(task: Task, problem: Problem, fold: Fold, outcome: Outcome) -> Cell:

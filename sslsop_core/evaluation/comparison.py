@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import pandas as pd
 from ..bounds import require_between
 from ..datasets import Problem
 from ..estimator import StructuredEstimator
+from ..splits import folds as make_folds
 from .cells import Cell, Protocol, Task
 from .fingerprints import data_spec, method_spec
 from .losses import HIGHER_IS_BETTER
@@ -31,7 +33,8 @@ class Comparison:
     Parameters
     ----------
     cells : in any order, also before all of them are there.
-    reference : the method that others are compared with; by default that of the first cell.
+    reference : the method that others are compared with; by default that of the first cell. It is the first
+        row of the table, with no folds as long as it has no cells: until then nothing is compared.
 
     >>> cells = [Cell("a", f, 0.3, 90, 10, new={"loss": f / 10}) for f in (0, 1)]
     >>> cells += [Cell("b", f, 0.3, 90, 10, new={"loss": f / 5}) for f in (0, 1)]
@@ -45,9 +48,8 @@ class Comparison:
     @property
     def methods(self) -> list[str]:
         """Names of the methods, the reference first."""
-        names = list(dict.fromkeys(cell.method for cell in self.cells))
-        first = self.reference or (names[0] if names else "")
-        return [name for name in names if name == first] + [name for name in names if name != first]
+        first = [self.reference] if self.reference else []
+        return list(dict.fromkeys([*first, *(cell.method for cell in self.cells)]))
 
     @property
     def measures(self) -> list[str]:
@@ -75,13 +77,14 @@ class Comparison:
         share training data. Seconds are medians.
         """
         rows = [self._row(method, measure, on) for method in self.methods]
-        return pd.DataFrame(rows, columns=["method", *TABLE]).set_index("method")
+        table = pd.DataFrame(rows, columns=["method", *TABLE]).set_index("method")
+        return table.astype({"wins": "Int64", "ties": "Int64", "losses": "Int64"})  # whole numbers, or none
 
     def _row(self, method: str, measure: str, on: str) -> dict[str, Any]:
         cells = [cell for cell in self.cells if cell.method == method]
         own = self.values(method, measure, on)
         row: dict[str, Any] = {"method": method, "folds": len(own)}
-        row |= {"wins": 0, "ties": 0, "losses": 0, "error": next((c.error for c in cells if c.error), "")}
+        row["error"] = next((cell.error for cell in cells if cell.error), "")
         trained = [cell for cell in cells if not cell.error]
         if trained:
             row |= {
@@ -285,8 +288,17 @@ def check_protocols(problem: Problem, protocols: Sequence[Protocol]) -> None:
         raise ValueError("shares must hold at least one labelled share; got none.")
     for protocol in protocols:
         require_between("folds", protocol.folds, 2, len(problem))
+        check_share(protocol.labeled)
         if protocol.tune is not None:
             require_between("tune", protocol.tune, 1, 10**6)
+        next(make_folds(problem, protocol.folds, protocol.labeled, protocol.seed))  # groups may allow fewer
+
+
+def check_share(labeled: Any) -> None:
+    """Refuse what is no share of given outputs."""
+    number = isinstance(labeled, Real) and not isinstance(labeled, bool)
+    if not number or not 0 < labeled <= 1:
+        raise ValueError(f"labeled must be a share above 0 and at most 1; got labeled={labeled!r}.")
 
 
 def in_order(cells: Iterable[Cell], named: Mapping[str, Any]) -> list[Cell]:

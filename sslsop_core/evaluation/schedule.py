@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import multiprocessing
 import time
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
@@ -22,9 +21,10 @@ from joblib.externals.loky.backend.process import LokyProcess
 from ..datasets import Problem
 from ..learner import SSLSOP
 from ..neighbors import Graph
+from ..quiet import quiet
 from ..splits import Fold, folds
 from ..tuning import suited
-from .cells import Cell, Outcome, Task, given_outputs, scored, train_and_predict
+from .cells import Cell, Outcome, Task, given_outputs, refused, scored, train_and_predict
 from .fingerprints import fingerprint
 from .store import Store
 
@@ -74,12 +74,22 @@ def _iter_missing(
     """Run chains; of each the cells that are marked."""
     desk = _Desk(problem, effective_n_jobs(n_jobs) > 1, searcher)
     jobs = (desk.job(i, chain) for i, (chain, _) in enumerate(missing))
-    parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)
-    with _closing(parallel(jobs)) as results:
+    with _closing(_one_by_one(n_jobs)(jobs)) as results:
         for i, outcomes in results:
             for task, outcome, wanted in zip(missing[i][0], outcomes, missing[i][1], strict=True):
                 if wanted:
                     yield keeper.keep(task, scored(task, problem, desk.fold(task), outcome))
+
+
+def _one_by_one(n_jobs: int | None) -> Parallel:
+    """joblib, handing over each result as soon as it is there."""
+    try:
+        return Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)
+    except ValueError as error:
+        raise ValueError(
+            'the backend of joblib must be "loky", "threading" or "dask", which hand over results as they '
+            "come; the one of joblib.parallel_config does not. Name one of these there, or none."
+        ) from error
 
 
 @contextmanager
@@ -88,8 +98,7 @@ def _closing(results: Any) -> Iterator[Any]:
     try:
         yield results
     finally:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message=".*cancelled")
+        with quiet():
             results.close()
 
 
@@ -105,7 +114,9 @@ class _Keeper:
         return nullcontext() if self.store is None or self.run is None else self.store.running(self.run)
 
     def find(self, task: Task) -> Cell | None:
-        """The cell from the store, under the name that it has here."""
+        """The cell where it is known: a refusal, or from the store, under the name that it has here."""
+        if task.refusal:
+            return self._add(refused(task))
         cell = None if self.store is None else self.store.cell(task.key(self.data))
         if cell is None:
             return None
@@ -178,7 +189,8 @@ class _Desk:
     def _make_split(self, fold: Fold) -> _Split:
         X, X_new = self.problem.split(fold.train, fold.test)
         began = time.perf_counter()
-        graph = None if self.searcher is None else self.searcher.neighborhoods(X)
+        with quiet():  # of a k beyond all points a run would warn too, where nobody hears it
+            graph = None if self.searcher is None else self.searcher.neighborhoods(X)
         return _Split(X, X_new, graph, time.perf_counter() - began)
 
 

@@ -201,10 +201,11 @@ class Store:
     ) -> list[Record]:
         """Runs, the newest first: of a kind, on data of a name, with a text in their name."""
         where, values = _where(
-            {"kind = ?": kind, "data = ?": data, "instr(lower(name), lower(?)) > 0": text or None}
+            {"kind = ?": kind, "data = ?": data, "instr(folded(name), folded(?)) > 0": text or None}
         )
         sql = f"SELECT {', '.join(COLUMNS)} FROM runs {where} ORDER BY created DESC, rowid DESC LIMIT ?"
         with self._open() as db:
+            db.create_function("folded", 1, _folded, deterministic=True)
             return [_record(row) for row in db.execute(sql, [*values, limit])]
 
     def run(self, run: str) -> Record:
@@ -227,7 +228,7 @@ class Store:
 
     @contextmanager
     def running(self, run: str) -> Iterator[None]:
-        """Around the work of a run: enters how it ended and how long it took, unless it was deleted."""
+        """Around the work of a run: enters how it ended, unless it was deleted, and adds how long it took."""
         began, status = time.perf_counter(), "failed"
         try:
             yield
@@ -236,7 +237,10 @@ class Store:
             status = "stopped"
             raise
         finally:
-            self._set(run, {"status": status, "seconds": time.perf_counter() - began})
+            took = time.perf_counter() - began
+            sql = "UPDATE runs SET status = ?, seconds = seconds + ? WHERE id = ?"
+            with self._write() as db:
+                db.execute(sql, [status, took, run])
 
     # --- cells -----------------------------------------------------------------------------------------
 
@@ -347,7 +351,7 @@ class Store:
                     "another folder in the environment variable SSLSOP_HOME."
                 )
         with self._open() as db:
-            db.execute("PRAGMA journal_mode = WAL")  # stays with the file: readers and a writer do not wait
+            _write_ahead(db)
 
     @staticmethod
     def _make(folder: Path) -> None:
@@ -364,6 +368,27 @@ class Store:
             f"{self.path} must be a store of runs; it is another file, or damaged. Move it away, or name "
             "another folder in the environment variable SSLSOP_HOME."
         )
+
+
+def _write_ahead(db: sqlite3.Connection) -> None:
+    """Readers and a writer do not wait for each other from now on: the journal's mode stays with the file.
+
+    SQLite does not wait its turn to change it, as it does for all else, so this does.
+    """
+    deadline = time.monotonic() + WAIT_SECONDS
+    while True:
+        try:
+            db.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+        time.sleep(0.01)
+
+
+def _folded(name: Any) -> str:
+    """A text without its case; SQLite's own `lower` knows the letters of English only."""
+    return str(name).casefold()
 
 
 def _flat(value: Any) -> Any:

@@ -6,9 +6,10 @@ results are those of separate runs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import product
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -17,10 +18,11 @@ from sklearn.base import clone
 
 from ..datasets import Problem
 from ..learner import SSLSOP
+from ..tuning import suited
 from .cells import Cell, Protocol, Task
-from .comparison import cells_frame, check_protocols, name_methods
+from .comparison import cells_frame, check_protocols, check_share, name_methods
 from .fingerprints import data_spec, method_spec
-from .schedule import iter_cells
+from .schedule import Chain, iter_cells
 from .statistics import interval
 from .store import Store
 
@@ -49,7 +51,7 @@ class Sweep:
         """A row per point of the grid: folds, mean and 95 % interval, the share of outputs that still moved
         in the last turn, seconds, and why the method refused where it did."""
         rows = []
-        for point in product(*self.grid.values()):
+        for point in product(*map(dict.fromkeys, self.grid.values())):  # each value once
             cells = [cell for cell in self.cells if self.point(cell) == point]
             values = [getattr(cell, on)[measure] for cell in cells if measure in getattr(cell, on)]
             row = dict(zip(self.grid, point, strict=True)) | {"folds": len(values)}
@@ -89,33 +91,64 @@ def iter_sweep(
     run: str | None = None,
 ) -> Iterator[Cell]:
     """`sweep`, yielding each cell as soon as it is finished; `Sweep(cells, grid)` reads those so far."""
-    grid = _checked(grid, method)
-    check_protocols(problem, [Protocol(folds, labeled, seed)])
+    grid, protocol = _checked(grid, method), Protocol(folds, labeled, seed)
+    check_protocols(problem, [protocol])
     warm = isinstance(method, SSLSOP)
-    turns = sorted(grid.pop("max_iter")) if warm and "max_iter" in grid else None
-    chains = []
+    turns = [{"max_iter": turn} for turn in grid.pop("max_iter")] if warm and "max_iter" in grid else [{}]
+    points = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
+    chains: list[Chain] = []
     for fold in range(folds):
-        for values in product(*grid.values()):
-            setting = dict(zip(grid, values, strict=True))
-            protocol = Protocol(folds, setting.pop("labeled", labeled), seed)
-            settings = [setting | {"max_iter": t} for t in turns] if turns else [setting]
-            chains.append([Task(type(method).__name__, method, each, protocol, fold) for each in settings])
-    searcher = None
-    if warm and not GRAPH & set(grid):
-        searcher = clone(method).set_params(k=max(grid.get("k", [method.k])))
+        for point in points:
+            chains += _chains([_task(method, problem, point | turn, protocol, fold) for turn in turns])
+    searcher = _searcher(method, chains) if warm and not GRAPH & set(grid) else None
     yield from iter_cells(chains, problem, n_jobs=n_jobs, store=store, run=run, searcher=searcher)
+
+
+def _task(method: Any, problem: Problem, point: dict[str, Any], protocol: Protocol, fold: int) -> Task:
+    """The cell of a point of the grid; one whose values the method refuses says so itself."""
+    setting = {name: value for name, value in point.items() if name != "labeled"}
+    own, refusal = replace(protocol, labeled=point.get("labeled", protocol.labeled)), ""
+    try:
+        check_share(own.labeled)
+        suited(method, problem).set_params(**setting)._check_parameters()
+    except ValueError as error:
+        refusal = str(error)
+    return Task(type(method).__name__, method, setting, own, fold, refusal)
+
+
+def _chains(tasks: Sequence[Task]) -> Iterator[Chain]:
+    """One run for all tasks that can be run; what is refused stands alone."""
+    yield from ([task] for task in tasks if task.refusal)
+    sound = [task for task in tasks if not task.refusal]
+    if sound:
+        yield sorted(sound, key=lambda task: task.setting.get("max_iter", 0))
+
+
+def _searcher(method: SSLSOP, chains: Sequence[Chain]) -> SSLSOP | None:
+    """SSLSOP with the largest k that is run."""
+    ks = [task.setting.get("k", method.k) for chain in chains for task in chain if not task.refusal]
+    return clone(method).set_params(k=max(ks)) if ks else None
 
 
 def _checked(grid: Mapping[str, Sequence[Any]], method: Any) -> dict[str, list[Any]]:
     """The grid, each value once."""
     name_methods([method])
-    lists = [isinstance(values, Sequence | np.ndarray) and len(values) > 0 for values in grid.values()]
-    if not lists or not all(lists):
-        raise ValueError(f"grid must map parameters to lists of at least one value each; got {grid!r}.")
+    if not grid or not all(map(_is_list, grid.values())):
+        raise ValueError(
+            "grid must map parameters to lists of at least one value each, which are numbers or words: "
+            f'{{"init": ["spread"]}} for example; got {grid!r}.'
+        )
+    if not all(isinstance(share, Real) for share in grid.get("labeled", ())):
+        raise ValueError(f"grid must hold numbers for labeled; got {grid['labeled']!r}.")
     strange = sorted(set(grid) - {"labeled"} - set(method.get_params()))
     if strange:
         raise ValueError(f"grid must name parameters of {type(method).__name__}; got {', '.join(strange)}.")
     return {name: list(dict.fromkeys(values)) for name, values in grid.items()}
+
+
+def _is_list(values: Any) -> bool:
+    listed = isinstance(values, Sequence | np.ndarray) and not isinstance(values, str | bytes)
+    return listed and len(values) > 0 and all(isinstance(value, Hashable) for value in values)
 
 
 def sweep(
@@ -130,6 +163,8 @@ def sweep(
     store: Store | None = None,
 ) -> Sweep:
     """Run a method at every point of a grid, by the paper's protocol.
+
+    A value that the method refuses takes no other with it: its points have the reason in the table.
 
     Parameters
     ----------

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.preprocessing import StandardScaler
 
+from ..quiet import quiet
 from .base import Features
 
 
@@ -66,8 +66,7 @@ class Standardise(Features):
         return frame[list(self.columns or ())]
 
     def learn(self, prepared: np.ndarray) -> Self:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="All-NaN slice", category=RuntimeWarning)
+        with quiet():  # that all values of a column are missing
             self.median_ = np.nan_to_num(np.nanmedian(prepared, axis=0))
         self.mean_, self.scale_ = np.zeros(prepared.shape[1]), np.ones(prepared.shape[1])
         if self.scale:

@@ -23,6 +23,9 @@ ARGUMENTS = [
     "--disable-quic", "--disable-sync", "--no-first-run",
 ]  # fmt: skip
 HOW = "no Chromium was found: `apt-get install chromium`, or `playwright install chromium`."
+# A run that is in its middle as long as one looks, on any machine: small steps with the paper's output step
+# flip for ever, and 500 iterations of this one take a minute or more.
+ENDLESS = "train?data=ocr&labeled=0.1&k=30&max_iter=500&eta=0.3&output_step=paper"
 # Streamlit looks for its base path on deep links, and Vega measures charts before they have data.
 HARMLESS = ("status of 404", "Infinite extent", "GPU stall", "ResizeObserver loop")
 
@@ -104,6 +107,33 @@ class Visitor:
     def press(self, name: str) -> None:
         self.page.get_by_role("button", name=name, exact=True).click()
 
+    def choose(self, label: str, option: str) -> None:
+        """Take an option of a box, and wait until the page knows."""
+        wanted = self.page.get_by_role("option", name=option, exact=True)
+        for _ in range(10):
+            self.wait_for_rest()
+            self.page.get_by_role("combobox", name=label).press("ArrowDown")
+            with suppress(PlaywrightError):  # a box that is drawn again closes
+                wanted.click(timeout=3_000)
+                self.wait_for_rest()
+                return
+        raise AssertionError(f"{option} cannot be chosen as {label}")
+
+    def slide(self, label: str, value: int) -> None:
+        """Move a slider to a value above its own, step by step."""
+        slider = self.page.get_by_role("slider", name=label)
+        for _ in range(60):
+            self.wait_for_rest()
+            if int(slider.input_value()) == value:
+                return
+            slider.press("ArrowRight")
+        raise AssertionError(f"{label} does not reach {value}")
+
+    def wait_for_rest(self) -> None:
+        """Until the page shows what was asked of it: parts of the one before stay while it is drawn."""
+        app = self.page.get_by_test_id("stApp")
+        expect(app).to_have_attribute("data-test-script-state", "notRunning")
+
     def go_to(self, name: str) -> None:
         self.page.get_by_role("link", name=name).click()
         expect(self.page.locator(".stMain").get_by_role("heading").first).to_be_visible()
@@ -151,6 +181,7 @@ class Visitor:
         expect(self.canvas).to_have_attribute("data-iteration", str(iteration))
 
     def wait_for_end(self, timeout: float = 60_000) -> None:
+        self.wait_for_rest()  # the end of another run may still be there
         pattern = ("Finished", "Settled", "Paused", "Stopped")
         text = self.page.locator(".stMain [data-testid=stProgress]").filter(has_text=_any(pattern))
         expect(text.first).to_be_visible(timeout=timeout)

@@ -105,6 +105,13 @@ def is_number(text: str) -> bool:
     return re.fullmatch(r"[+-]?[\d.]+(e[+-]?\d+)?", text) is not None
 
 
+def test_tables_cannot_be_taken_past_what_makes_their_files_safe(evil):
+    evil.page.get_by_test_id("stDataFrame").first.hover()
+    toolbar = evil.page.get_by_test_id("stElementToolbar").first
+    expect(toolbar.get_by_role("button", name="Search")).to_be_visible()
+    expect(evil.page.get_by_role("button", name="Download as CSV")).to_have_count(0)
+
+
 def test_names_are_text_on_the_pages_of_studies_and_in_their_files(evil, tmp_path):
     for page, choice, n_cells in (("Compare", "One share", 25), ("Sensitivity", "Labels", 18)):
         evil.go_to(page)

@@ -14,12 +14,11 @@ from playwright.sync_api import Browser, Locator, expect
 
 from sslsop_core.evaluation import Record, Store
 
-from .browser import Visitor, process_at
+from .browser import ENDLESS, Visitor, process_at
 
 SMALL = "train?data=blobs&labeled=0.3&k=6&max_iter=4&knobs=%7B%22n%22%3A%20120%7D"
-# Small steps with the output step of the paper flip for ever: a run that stays in its middle while one looks.
-ENDLESS = "train?data=digits&k=100&max_iter=500&eta=0.3&output_step=paper"
-SWEEP = "sensitivity?data=digits&labeled=0.1&k=8&max_iter=10"
+# In one process its 18 cells take many seconds: it is certainly in its middle after three.
+SWEEP = "sensitivity?data=digits&labeled=0.1&k=40&max_iter=100&eta=0.3&output_step=paper"
 
 
 @pytest.fixture
@@ -72,7 +71,7 @@ def test_a_training_in_its_middle_is_unfinished_and_the_one_before_it_is_there(b
         before = by_status(home)["finished"]
         visitor.open(ENDLESS)
         visitor.press("Train")
-        expect(turns_of(visitor)).to_have_text(re.compile(r"[1-9]\d* / 500"), timeout=60_000)
+        expect(turns_of(visitor)).to_have_text(re.compile(r"[1-9]\d* / 500"), timeout=120_000)
         process.kill()
         process.wait()
     after = by_status(home)
@@ -81,13 +80,13 @@ def test_a_training_in_its_middle_is_unfinished_and_the_one_before_it_is_there(b
     with process_at(home) as (_, address), visited(browser, address) as visitor:
         rows = listed(visitor, tmp_path)
         assert [(row["data"], row["status"]) for row in rows] == [
-            ("digits", "unfinished"),
+            ("ocr", "unfinished"),
             ("blobs", "finished"),
         ]
         assert float(rows[1]["hidden loss"]) == before.losses["hidden loss"]
         visitor.tick(0)
         visitor.press("Open again")  # and it is trained again, from its record
-        expect(turns_of(visitor)).to_have_text(re.compile(r"[1-9]\d* / 500"), timeout=60_000)
+        expect(turns_of(visitor)).to_have_text(re.compile(r"[1-9]\d* / 500"), timeout=120_000)
         visitor.press("Stop")
         assert visitor.complaints == []
 
@@ -95,6 +94,7 @@ def test_a_training_in_its_middle_is_unfinished_and_the_one_before_it_is_there(b
 def test_a_sweep_goes_on_and_no_finished_cell_is_computed_again(browser, home, tmp_path):
     with process_at(home) as (process, address), visited(browser, address) as visitor:
         visitor.open(SWEEP)
+        visitor.choose("Cells at once", "1")
         visitor.page.get_by_text("Labels", exact=True).click()
         expect(visitor.page.get_by_text("18 cells, about")).to_be_visible()
         visitor.press("Start")
