@@ -174,7 +174,7 @@ class Run(Job):
         self.preparing = f"{phase}, {share:.0%}" if 0 < share < 1 else phase
 
     def _halted(self) -> str:
-        return "stopped" if self._ending or not self.turns else "paused"
+        return "stopped" if self._ending else "paused"
 
     def _work(self, limit: int) -> str:
         self.status = "running" if self.turns else "preparing"

@@ -84,9 +84,9 @@ def _head(run: Run | None, fits: bool) -> None:
     title, buttons = st.columns([1, 1.5], vertical_alignment="center")
     title.header("Train", anchor=False)
     active = run is not None and run.active
-    begun = run is not None and bool(run.turns) and not active
-    open_end = begun and run is not None and not run.settled
     paused = run is not None and run.status == "paused" and run.settings == state.settings()
+    begun = run is not None and not active and (paused or bool(run.turns))
+    open_end = begun and run is not None and not run.settled
     more = state.settings().max_iter
     with buttons, st.container(horizontal=True, horizontal_alignment="right", gap="small"):
         if paused:

@@ -94,6 +94,25 @@ def test_pause_ends_within_one_turn_and_go_resumes_to_the_same_outputs():
     np.testing.assert_array_equal(run.model.outputs_, trained().model.outputs_)
 
 
+def test_a_run_that_is_paused_before_its_first_turn_can_be_resumed():
+    registry = Registry(at_once=1)
+    first, second = (enter(registry) for _ in range(2))
+    slow = Slow(first)
+    first.go()
+    until(lambda: first.status == "preparing")
+    second.go()
+    second.pause()
+    second.wait(10)
+    assert (second.status, second.n_iter) == ("paused", 0)
+    slow.gate.release(100)
+    second.step()
+    second.wait(10)
+    assert (second.status, second.n_iter) == ("paused", 1)
+    second.go()
+    second.wait(10)
+    np.testing.assert_array_equal(second.model.outputs_, trained().model.outputs_)
+
+
 def test_stop_ends_within_one_turn_and_does_not_wait_for_it():
     run = make()
     slow = Slow(run)
