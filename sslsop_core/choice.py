@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 from sklearn.model_selection import KFold
 
-from .inputs import tokens_of
+from .drawing import in_order
+from .inputs import Inputs, tokens_of
 from .sequences import Sequences
 from .spaces import OutputSpace
 
@@ -42,7 +43,7 @@ def choose(
     trial: Callable[[str, np.ndarray], np.ndarray],
     space: OutputSpace,
     given: np.ndarray,
-    starts: np.ndarray,
+    inputs: Inputs,
     seed: int,
 ) -> str | None:
     """The first start, unless another does better on given outputs that it was not told.
@@ -56,7 +57,8 @@ def choose(
     -------
     None if too few outputs are given completely to hide some of them.
     """
-    labeled = np.flatnonzero(space.complete(given, starts))
+    starts = inputs.starts
+    labeled = in_order(inputs.keys, np.flatnonzero(space.complete(given, starts)))
     if len(labeled) < LEAST:
         return None
     losses, judged = np.zeros((len(names), len(labeled))), np.zeros(len(labeled))

@@ -84,7 +84,7 @@ def start_on_cluster(model: SSLSOP, X: Any, y: Any, neighbors: Any, progress: Pr
     norms = parts.gather([parts.submit(square_norms, rows) for rows in parts.rows])
     kernel = model._make_kernel(np.concatenate(norms), bandwidth)
     progress("first outputs", 0.0)
-    directions = model._directions(parts.n, model.n_features_in_, parts.fetch)
+    directions = model._directions(parts.keys, model.n_features_in_, parts.fetch)
     model.init_ = model.init
     if model.init == "auto":
         model.init_ = chosen_init(model, parts, hoods, bandwidth, kernel, directions)

@@ -7,7 +7,9 @@ come from a shared predictor that is trained here, on few rows, or from each par
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from itertools import pairwise
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -87,6 +89,11 @@ class Parts:
     @property
     def n(self) -> int:
         return int(self.edges[-1])
+
+    @cached_property
+    def keys(self) -> np.ndarray:
+        """Those of all inputs."""
+        return np.concatenate(self.gather([self.submit(attrgetter("keys"), rows) for rows in self.rows]))
 
     def submit(self, function: Callable[..., Any], *args: Any) -> Any:
         self._require_connection()
@@ -249,13 +256,13 @@ def first_outputs(
     labeled = np.flatnonzero(space.complete(given, starts))
     require_complete(init, labeled)
     if init == "random":
-        return random_start(space, given, starts, model._seed), None
+        return random_start(space, given, parts.keys, starts, model._seed), None
     if init == "nearest":
         return _map_outputs(
             parts, given, _nearest_outputs, space, parts.fetch(labeled), space.take(given, labeled, starts),
             model._idf, model.metric,
         ), None  # fmt: skip
-    spread = spread_start(space, given, starts, model._seed)
+    spread = spread_start(space, given, parts.keys, starts, model._seed)
     if init == "spread" or len(labeled) == 0:
         return spread, None
     if init == "hybrid":
@@ -271,7 +278,7 @@ def first_outputs(
 
 def _train_hybrid(model: SSLSOP, parts: Parts, labeled: np.ndarray, directions: np.ndarray) -> Shared:
     """`train_hybrid` on the rows that it draws among all: of those it draws all, in the same order."""
-    labeled, missing = drawn_points(parts.n, labeled, model._seed)
+    labeled, missing = drawn_points(parts.keys, labeled, model._seed)
     inputs = join([parts.fetch(labeled), parts.fetch(missing)])
     codes = model.space_.take(model._given, np.concatenate([labeled, missing]), parts.starts)
     own = np.arange(len(labeled))

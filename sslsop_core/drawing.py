@@ -21,6 +21,23 @@ def draw(seed, key, b, n):
     return np.int64(mix(x + np.uint64(b) * np.uint64(0xD1B54A32D192ED03)) % np.uint64(n))
 
 
+def in_order(keys: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """The points by their keys: an order that is the same in whatever order the data come."""
+    return points[np.argsort(keys[points], kind="stable")]
+
+
+def some_of(keys: np.ndarray, points: np.ndarray, most: int, seed: int) -> np.ndarray:
+    """The points, ascending, or so many of them, drawn by their keys."""
+    if len(points) <= most:
+        return points
+    return np.sort(points[np.argsort(_shaken(keys[points], seed), kind="stable")[:most]])
+
+
+@njit(cache=True)
+def _shaken(keys, seed):
+    return mix(keys + np.uint64(seed))
+
+
 @njit(nogil=True, cache=True)
 def pair_key(key_i, key_j):
     """One key for the neighbor j of neighborhood i."""

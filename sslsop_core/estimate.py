@@ -137,7 +137,7 @@ class Sample:
                 return outputs
         starts = self.inputs.starts
         empty = self.space.encode([None] * len(self), starts)
-        drawn = self.space.decode(random_start(self.space, empty, starts, 0), starts)
+        drawn = self.space.decode(random_start(self.space, empty, self.inputs.keys, starts, 0), starts)
         return [output if i % 10 == 0 else None for i, output in enumerate(drawn)]
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from .baselines.generative import Gaussian, against
 from .baselines.hybrid import HybridCRF
 from .blas import one_blas_thread
+from .drawing import in_order, some_of
 from .inputs import Inputs, Matrix, tokens_of
 from .latent import folded, widened
 from .remember import remembered
@@ -53,12 +54,10 @@ class QuadraticPredictor:
         return S.astype(rows.dtype)
 
 
-def drawn_points(n: int, labeled: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """The labelled and the unlabelled points, of n, that the start learns from; all of them if few."""
-    rng = np.random.default_rng(seed)
-    missing = np.setdiff1d(np.arange(n), labeled)
-    labeled, missing = (np.sort(rng.permutation(part)[:MOST_POINTS]) for part in (labeled, missing))
-    return labeled, missing
+def drawn_points(keys: np.ndarray, labeled: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """The labelled and the unlabelled points that the start learns from; all of them if few."""
+    missing = np.setdiff1d(np.arange(len(keys)), labeled)
+    return some_of(keys, labeled, MOST_POINTS, seed), some_of(keys, missing, MOST_POINTS, seed)
 
 
 @remembered
@@ -72,7 +71,7 @@ def train_hybrid(
     seed: int,
 ) -> QuadraticPredictor:
     """Train `HybridCRF` on labelled and unlabelled points, its random field as `latent` has it."""
-    labeled, missing = drawn_points(len(inputs), labeled, seed)
+    labeled, missing = (in_order(inputs.keys, points) for points in drawn_points(inputs.keys, labeled, seed))
     tokens, starts = tokens_of(inputs.starts, np.concatenate([labeled, missing]))
     X = inputs.rows[tokens]
     if isinstance(space, Sequences):

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_array
 
-from .drawing import dense_keys, sparse_keys
+from .drawing import dense_keys, in_order, sparse_keys
 
 Matrix = Any  # np.ndarray or scipy.sparse.csr_matrix
 
@@ -56,6 +56,10 @@ class Inputs:
         if sp.issparse(self.rows):
             return sparse_keys(self.rows.data.view(bits), self.rows.indices, self.rows.indptr, self.starts)
         return dense_keys(self.rows.view(bits), self.starts)
+
+    def in_order(self) -> Inputs:
+        """All inputs by their keys: what is made of them does not depend on the order of the data."""
+        return self.take(in_order(self.keys, np.arange(len(self))))
 
     def take(self, points: np.ndarray) -> Inputs:
         """The chosen inputs."""

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from sklearn.utils.extmath import randomized_svd
 
 from .blas import one_blas_thread
+from .drawing import some_of
 from .inputs import Inputs, Matrix
 from .remember import remembered
 
@@ -20,17 +21,19 @@ from .remember import remembered
 MOST_POINTS = 10_000
 
 
-def points_that_tell(n: int, seed: int) -> np.ndarray:
-    """The points, of n, that the directions are found from; all of them if few."""
-    return np.sort(np.random.default_rng(seed).permutation(n)[:MOST_POINTS])
+def points_that_tell(keys: np.ndarray, seed: int) -> np.ndarray:
+    """The points that the directions are found from; all of them if few."""
+    return some_of(keys, np.arange(len(keys)), MOST_POINTS, seed)
 
 
 @remembered
 def latent_directions(inputs: Inputs, count: int, seed: int) -> np.ndarray:
     """s V, shape (d, count).
 
-    One BLAS thread, and random numbers per column: neither threads nor the order of points matter.
+    One BLAS thread, random numbers per column, and points by their keys: neither threads nor the order of
+    the data matter.
     """
+    inputs = inputs.in_order()
     rows = inputs.rows.astype(np.float64)
     total = float(inputs.square_norms.sum(dtype=np.float64))
     if total == 0:

@@ -330,7 +330,7 @@ class SSLSOP(StructuredEstimator):
         progress("inner products", 0.0)
         trainer.prepare(partial(progress, "inner products"))
         progress("first outputs", 0.0)
-        directions = self._directions(len(inputs), inputs.d, inputs.take)
+        directions = self._directions(inputs.keys, inputs.d, inputs.take)
         self.init_ = self._choose_init(trainer, directions) if self.init == "auto" else self.init
         self._Y, self._shared = self._first_outputs(self.init_, given, inputs, kernel, directions)
         self._trainer = trainer if self._shared is None else self._twin(trainer, self._shared)
@@ -350,11 +350,11 @@ class SSLSOP(StructuredEstimator):
         twin.gram = trainer.gram
         return twin
 
-    def _directions(self, n: int, d: int, take: Callable[[np.ndarray], Inputs]) -> np.ndarray:
-        """Along which a shared predictor learns more readily; `take` gets the inputs of some of n points."""
+    def _directions(self, keys: np.ndarray, d: int, take: Callable[[np.ndarray], Inputs]) -> np.ndarray:
+        """Along which a shared predictor learns more readily; `take` gets the inputs of some points."""
         if self.init in UNSHARED or not 0 < self.latent < d:
             return np.zeros((d, 0))
-        return latent_directions(take(points_that_tell(n, self._seed)), self.latent, self._seed)
+        return latent_directions(take(points_that_tell(keys, self._seed)), self.latent, self._seed)
 
     def _choose_init(self, prepared: Engine, directions: np.ndarray) -> str:
         """The start that does best when some of the given outputs are hidden from it."""
@@ -374,7 +374,7 @@ class SSLSOP(StructuredEstimator):
             return Y
 
         names = tried(self.space_)
-        return choose(names, trial, self.space_, self._given, inputs.starts, self._seed) or FALLBACK
+        return choose(names, trial, self.space_, self._given, inputs, self._seed) or FALLBACK
 
     def _first_outputs(
         self, init: str, given: np.ndarray, inputs: Inputs, kernel: Kernel, directions: np.ndarray
@@ -384,10 +384,10 @@ class SSLSOP(StructuredEstimator):
         labeled = np.flatnonzero(space.complete(given, starts))
         require_complete(init, labeled)
         if init == "random":
-            return random_start(space, given, starts, self._seed), None
+            return random_start(space, given, inputs.keys, starts, self._seed), None
         if init == "nearest":
             return nearest_start(space, given, inputs, self._search.points, self.n_jobs), None
-        spread = spread_start(space, given, starts, self._seed)
+        spread = spread_start(space, given, inputs.keys, starts, self._seed)
         if init == "spread" or len(labeled) == 0:
             return spread, None
         if init == "hybrid":
@@ -415,7 +415,8 @@ class SSLSOP(StructuredEstimator):
         if self.kernel == "rbf":
             gamma = 1 / bandwidth if self.gamma == "auto" else float(self.gamma)
         else:
-            scale = float(square_norms.mean()) if self.scale == "auto" else float(self.scale)
+            # In order: the mean then does not depend on that of the data.
+            scale = float(np.sort(square_norms).mean()) if self.scale == "auto" else float(self.scale)
         return Kernel(gamma, self.intercept, scale if scale > 0 else 1.0, float(self.transitions))
 
     def _iterate(self, turns: int) -> Iterator[Iteration]:

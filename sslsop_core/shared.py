@@ -10,6 +10,7 @@ import scipy.linalg
 from sklearn.model_selection import KFold
 
 from .blas import one_blas_thread
+from .drawing import in_order
 from .inference import best_codes
 from .inputs import Inputs, Matrix, tokens_of
 from .kernels import Kernel
@@ -90,9 +91,11 @@ def train_shared(
 
     A linear one learns more readily along the `directions`, see `latent`.
 
-    One BLAS thread: the products are small, and sums do not depend on the number of threads.
+    One BLAS thread: the products are small, and sums do not depend on the number of threads. The points are
+    taken by their keys: neither sums nor folds depend on the order of the data.
     """
     with one_blas_thread():
+        labeled = in_order(inputs.keys, labeled)
         own = inputs.take(labeled)
         return _train(space, own, space.take(codes, labeled, inputs.starts), kernel, directions, seed)
 

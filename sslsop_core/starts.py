@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
+from .drawing import in_order
 from .inference import allowed_codes, best_listed
 from .inputs import Inputs, tokens_of
 from .labelsets import LabelSets
@@ -22,7 +23,9 @@ def require_complete(init: str, labeled: np.ndarray) -> None:
         )
 
 
-def spread_start(space: OutputSpace, given: np.ndarray, starts: np.ndarray, seed: int) -> np.ndarray:
+def spread_start(
+    space: OutputSpace, given: np.ndarray, keys: np.ndarray, starts: np.ndarray, seed: int
+) -> np.ndarray:
     """Only the given outputs are known.
 
     If none is given completely, the partly given ones are completed at random: without a single
@@ -31,7 +34,7 @@ def spread_start(space: OutputSpace, given: np.ndarray, starts: np.ndarray, seed
     complete = space.complete(given, starts)
     if not complete.any():
         complete = partly_given(space, given, starts)
-        given = random_start(space, given, starts, seed)
+        given = random_start(space, given, keys, starts, seed)
     Y = given.copy()
     if isinstance(space, Sequences):
         Y[np.repeat(~complete, np.diff(starts))] = -1
@@ -49,13 +52,19 @@ def partly_given(space: OutputSpace, given: np.ndarray, starts: np.ndarray) -> n
     return anything & ~space.complete(given, starts)
 
 
-def random_start(space: OutputSpace, given: np.ndarray, starts: np.ndarray, seed: int) -> np.ndarray:
-    """Missing outputs drawn uniformly among the allowed ones."""
+def random_start(
+    space: OutputSpace, given: np.ndarray, keys: np.ndarray, starts: np.ndarray, seed: int
+) -> np.ndarray:
+    """Missing outputs drawn uniformly among the allowed ones, for one input after the other by their keys."""
     rng = np.random.default_rng(seed)
+    tokens = tokens_of(starts, in_order(keys, np.arange(len(keys))))[0]
     if isinstance(space, ListedSpace):
-        return best_listed(space, rng.random((len(given), len(space))), given)
-    values = 2 if isinstance(space, LabelSets) else len(space)
-    return np.where(given >= 0, given, rng.integers(0, values, given.shape)).astype(given.dtype)
+        drawn = np.empty((len(given), len(space)))
+        drawn[tokens] = rng.random(drawn.shape)
+        return best_listed(space, drawn, given)
+    drawn = np.empty_like(given)
+    drawn[tokens] = rng.integers(0, 2 if isinstance(space, LabelSets) else len(space), given.shape)
+    return np.where(given >= 0, given, drawn)
 
 
 def nearest_start(

@@ -5,6 +5,11 @@ import pytest
 
 from sslsop_core import SSLSOP, Classes, Sequences, datasets
 from sslsop_core.choice import CUTS, FALLBACK, TRIED, choose, tried
+from sslsop_core.inputs import single_rows
+
+
+def inputs(n):
+    return single_rows(np.random.default_rng(0).normal(size=(n, 1)))
 
 
 def test_the_start_with_the_lowest_loss_on_hidden_outputs_is_chosen():
@@ -20,8 +25,7 @@ def test_the_start_with_the_lowest_loss_on_hidden_outputs_is_chosen():
         found[hidden[: round(wrong * len(hidden))]] ^= 1
         return found
 
-    starts = np.arange(26)
-    assert choose(TRIED, trial, space, given, starts, seed=0) == "guided"  # the first of two level ones
+    assert choose(TRIED, trial, space, given, inputs(25), seed=0) == "guided"  # the first of two level ones
     hidden_in_turn = sum((codes < 0) & (given >= 0) for codes in seen)
     assert (hidden_in_turn[:20] == CUTS * len(TRIED)).all()  # each given output once per start and cut
     assert all((codes[given < 0] == -1).all() for codes in seen)
@@ -37,7 +41,7 @@ def test_a_start_that_knows_more_must_show_it(wrong, chosen):
             found[:wrong] ^= codes[:wrong] < 0
         return found
 
-    assert choose(TRIED, trial, space, given, np.arange(25), seed=0) == chosen
+    assert choose(TRIED, trial, space, given, inputs(24), seed=0) == chosen
 
 
 def test_sequences_spread_by_themselves_only_where_that_is_shown_to_be_better():

@@ -100,7 +100,7 @@ class Baseline(StructuredEstimator):
             )
         self._labeled, self._missing = np.flatnonzero(complete), np.flatnonzero(~complete)
         self._train = part_of(self.space_, self._inputs.starts, self._given, self._labeled)
-        self._Y = spread_start(self.space_, self._given, self._inputs.starts, seed=0)
+        self._Y = spread_start(self.space_, self._given, self._inputs.keys, self._inputs.starts, seed=0)
         mean_square = float(self._inputs.square_norms.mean())
         self._scale = np.sqrt(mean_square) if mean_square > 0 else 1.0
         self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
