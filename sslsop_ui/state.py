@@ -14,8 +14,7 @@ from sslsop_core import datasets
 from sslsop_core.datasets import Problem
 from sslsop_core.evaluation import Store
 
-from . import memory
-from .background import Registry, for_ever
+from .background import Registry
 from .keeping import keeper
 from .maps import Maps
 from .runs import Run
@@ -34,8 +33,6 @@ NAMES = frozenset(record.name for record in datasets.available())
 def registry() -> Registry[Run]:
     found: Registry[Run] = Registry()
     found.reap_forever()
-    memory.keep_together()
-    for_ever(memory.give_back, every=60.0)  # of runs that were forgotten, and of visitors who left
     return found
 
 

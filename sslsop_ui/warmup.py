@@ -1,11 +1,14 @@
-"""Compile before anybody waits: the first fit of every kind, and UMAP, take seconds in a new process."""
+"""What a new server does once: compile before anybody waits, and keep its memory in order.
+
+The first fit of every kind, and UMAP, take seconds in a new process.
+"""
 
 from __future__ import annotations
 
 import threading
 import time
 
-from .background import step_aside
+from .background import for_ever, step_aside
 
 DELAY = 3.0  # seconds: the first page comes first
 SETS = ("blobs", "gaussian_tree", "hmm", "label_mixture")
@@ -17,6 +20,10 @@ def start() -> None:
 
 
 def _warm_up() -> None:
+    from . import memory
+
+    memory.keep_together()
+    for_ever(memory.give_back, every=60.0)  # what visitors who left, and forgotten runs, had
     step_aside()
     time.sleep(DELAY)
     from sslsop_core import SSLSOP, datasets
