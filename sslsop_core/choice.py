@@ -13,16 +13,14 @@ from .sequences import Sequences
 from .spaces import OutputSpace
 
 # What init="auto" tries, for how many turns, on at most how many points; and what it is otherwise.
-TRIED = ("spread", "guided", "hybrid")
+TRIED = ("hybrid", "spread", "hinted")
 TRIAL_TURNS = 20
 MOST_TRIED = 10_000
 FALLBACK = "guided"
 # Into how many folds the given outputs are cut, and how often: what few of them tell depends on how they are
-# cut. And by how many standard errors a start must be better than the preferred one. `benchmarks/starts.py`
-# compares others.
+# cut. `benchmarks/starts.py` compares others, and other starts to choose from.
 FOLDS = 5
 CUTS = 2
-ERRORS = 1.0
 # Fewer given outputs than these tell nothing.
 LEAST = 6
 # Trials end when so many hidden outputs have been judged.
@@ -30,10 +28,10 @@ ENOUGH = 1000
 
 
 def tried(space: OutputSpace) -> tuple[str, ...]:
-    """What init="auto" tries, the preferred one first.
+    """What init="auto" tries; of level ones it takes the first.
 
-    That is what assumes least. But neighbors seldom share whole sequences, and what spreads among them by
-    itself is the commonest tag: there it comes last.
+    Neighbors seldom share whole sequences, and a hint does not keep the commonest tag from spreading
+    everywhere: those are tried from the structural SVM.
     """
     return ("guided", "hybrid", "spread") if isinstance(space, Sequences) else TRIED
 
@@ -46,47 +44,45 @@ def choose(
     inputs: Inputs,
     seed: int,
 ) -> str | None:
-    """The first start, unless another does better on given outputs that it was not told.
+    """The start with the lowest loss on given outputs that it was not told; of level ones the first.
 
     Parameters
     ----------
-    names : the names to choose from, the preferred one first.
+    names : the names to choose from.
     trial : runs Algorithm 1 from the named start with these given codes; returns the codes it ends with.
 
     Returns
     -------
     None if too few outputs are given completely to hide some of them.
     """
+    if space.complete(given, inputs.starts).sum() < LEAST:
+        return None
+    return names[int(np.argmin(trial_losses(names, trial, space, given, inputs, seed)))]
+
+
+def trial_losses(
+    names: Sequence[str],
+    trial: Callable[[str, np.ndarray], np.ndarray],
+    space: OutputSpace,
+    given: np.ndarray,
+    inputs: Inputs,
+    seed: int,
+) -> np.ndarray:
+    """The mean loss of every start on given outputs that are hidden from all in turn."""
     starts = inputs.starts
     labeled = in_order(inputs.keys, np.flatnonzero(space.complete(given, starts)))
-    if len(labeled) < LEAST:
-        return None
-    losses, judged = np.zeros((len(names), len(labeled))), np.zeros(len(labeled))
+    losses, judged = np.zeros(len(names)), 0
     for part in _parts(len(labeled), seed):
         held = labeled[part]
         hidden = given.copy()
         hidden[tokens_of(starts, held)[0] if isinstance(space, Sequences) else held] = -1
         true, begins = space.take(given, held, starts), tokens_of(starts, held)[1]
-        for row, name in zip(losses, names, strict=True):
-            row[part] += space.losses(true, space.take(trial(name, hidden), held, starts), begins)
-        judged[part] += 1
-        if judged.sum() >= ENOUGH:
+        for i, name in enumerate(names):
+            losses[i] += space.losses(true, space.take(trial(name, hidden), held, starts), begins).sum()
+        judged += len(held)
+        if judged >= ENOUGH:
             break
-    return preferred_or_better(names, losses[:, judged > 0] / judged[judged > 0])
-
-
-def preferred_or_better(names: Sequence[str], losses: np.ndarray, errors: float | None = None) -> str:
-    """The first name, unless the mean loss of the best is lower by so many standard errors.
-
-    Parameters
-    ----------
-    losses : a row per name, a column per output that was hidden from all of them.
-    errors : by default `ERRORS`.
-    """
-    best = int(np.argmin(losses.mean(axis=1)))
-    behind = losses[0] - losses[best]
-    error = behind.std(ddof=1) / np.sqrt(len(behind))
-    return names[0] if behind.mean() <= (ERRORS if errors is None else errors) * error else names[best]
+    return losses / judged
 
 
 def _parts(n: int, seed: int) -> Iterator[np.ndarray]:

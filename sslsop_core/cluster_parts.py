@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_array
 
 from .choice import FALLBACK, MOST_TRIED
-from .hybrid_start import drawn_points, train_hybrid
+from .hybrid_start import drawn_points, train_hint, train_hybrid
 from .inputs import Inputs, single_rows
 from .kernels import Kernel
 from .neighbors import (
@@ -265,7 +265,7 @@ def first_outputs(
     spread = spread_start(space, given, parts.keys, starts, model._seed)
     if init == "spread" or len(labeled) == 0:
         return spread, None
-    if init == "hybrid":
+    if init in ("hybrid", "hinted"):
         return spread, _train_hybrid(model, parts, labeled, directions)
     shared = train_shared(
         space, parts.fetch(labeled), space.take(given, labeled, starts), np.arange(len(labeled)), kernel,
@@ -282,7 +282,8 @@ def _train_hybrid(model: SSLSOP, parts: Parts, labeled: np.ndarray, directions: 
     inputs = join([parts.fetch(labeled), parts.fetch(missing)])
     codes = model.space_.take(model._given, np.concatenate([labeled, missing]), parts.starts)
     own = np.arange(len(labeled))
-    return train_hybrid(model.space_, inputs, codes, own, model.views, directions, model._seed)
+    train = train_hybrid if model.init_ == "hybrid" else train_hint
+    return train(model.space_, inputs, codes, own, model.views, directions, model._seed)
 
 
 def _map_outputs(

@@ -181,7 +181,7 @@ def _grown(model: SSLSOP, data: Sample, phases: dict[str, float], first: float) 
     if data.tokens * data.k * len(data.space) >= SMALL:
         turn /= threads
     length = data.tokens / data.n
-    if model.init in ("hybrid", "auto"):
+    if model.init in ("hybrid", "hinted", "auto"):
         learned = sum(min(part, MOST_LEARNED) for part in (data.labeled, data.n - data.labeled))
         first *= (FREE_TOKENS + learned * length) / (FREE_TOKENS + len(data) * length)
     else:

@@ -12,7 +12,7 @@ Where the paper is silent, this is what happens:
 - Sequences are neighbors by the sum of their tokens, weighted by inverse document frequency if sparse.
 
 Ours and not the paper's: `output_step="exact"`, `weights="heat"`, `kernel="rbf"`, `scale="auto"`,
-`intercept`, `transitions`, `init="guided"`, `"hybrid"`, `"global"` and `"auto"`, `latent`,
+`intercept`, `transitions`, `init="guided"`, `"hybrid"`, `"hinted"`, `"global"` and `"auto"`, `latent`,
 `anchor` and `own_predictor`.
 `SSLSOP.paper(space, ...)` is the paper's algorithm to the letter.
 """
@@ -38,13 +38,14 @@ from .estimate import Estimate, estimate
 from .estimator import Iteration, StructuredEstimator, check_choice, check_count, check_number, compact
 from .explain import Explanation, explain_new_point, explain_training_point
 from .features import Features
-from .hybrid_start import train_hybrid
+from .hybrid_start import train_hint, train_hybrid
 from .inputs import Inputs, Matrix, tokens_of
 from .kernels import Kernel
 from .latent import latent_directions, points_that_tell
 from .neighbors import Graph, Search, build_graph, given_graph, inverse_frequencies, shares, weighted_sums
 from .parallel import shared_threads
 from .prediction import NewPoints
+from .remember import sharing
 from .sequences import Sequences
 from .shared import Shared, train_shared
 from .spaces import Classes, OutputSpace
@@ -57,7 +58,7 @@ Progress = Callable[[str, float], None]
 
 CHOICES = {
     "output_step": ("exact", "paper"),
-    "init": ("auto", "spread", "guided", "hybrid", "global", "nearest", "random"),
+    "init": ("auto", "spread", "guided", "hybrid", "hinted", "global", "nearest", "random"),
     "weights": ("heat", "uniform"),
     "kernel": ("linear", "rbf"),
     "metric": ("euclidean", "cosine"),
@@ -101,11 +102,12 @@ class SSLSOP(StructuredEstimator):
     init : how missing outputs and predictors start. "spread": outputs unknown until a neighborhood that
         knows something reaches them, w_i = 0; "guided": the same, but every w_i starts at w_0, a structural
         SVM on the labelled points; "hybrid": the same with a `baselines.HybridCRF` for w_0, which learns
-        from the unlabelled points too, and with a pull towards it; "global": w_i starts at the SVM, and
-        outputs as it predicts; "nearest": outputs of the nearest labelled points, w_i = 0; "random": any
-        outputs, w_i = 0; "auto": "spread" (of sequences "guided"), unless another of the first three
-        does better, by more than a standard error, in trial runs which hide a fifth of the given outputs in
-        turn; "guided" if those are fewer than 6 or the points more than 10,000.
+        from the unlabelled points too, and with a pull towards it; "hinted": the same, scaled down to a hint
+        that a few neighbors overrule; "global": w_i starts at the SVM, and outputs as it predicts; "nearest":
+        outputs of the nearest labelled points, w_i = 0; "random": any outputs, w_i = 0; "auto": what does
+        best of "hybrid", "spread" and "hinted" (of sequences "guided", "hybrid" and "spread") in trial runs
+        which hide a fifth of the given outputs in turn; "guided" if those are fewer than 6 or the points more
+        than 10,000.
     latent : w_0 learns more readily along this many principal directions of all points, labelled or not,
         where X has more columns; 0 for none.
     views : for "hybrid", arrays of columns with a generative model each; None is one for all.
@@ -374,7 +376,8 @@ class SSLSOP(StructuredEstimator):
             return Y
 
         names = tried(self.space_)
-        return choose(names, trial, self.space_, self._given, inputs, self._seed) or FALLBACK
+        with sharing():  # a hybrid and its hint are trained once
+            return choose(names, trial, self.space_, self._given, inputs, self._seed) or FALLBACK
 
     def _first_outputs(
         self, init: str, given: np.ndarray, inputs: Inputs, kernel: Kernel, directions: np.ndarray
@@ -390,8 +393,9 @@ class SSLSOP(StructuredEstimator):
         spread = spread_start(space, given, inputs.keys, starts, self._seed)
         if init == "spread" or len(labeled) == 0:
             return spread, None
-        if init == "hybrid":
-            return spread, train_hybrid(space, inputs, given, labeled, self.views, directions, self._seed)
+        if init in ("hybrid", "hinted"):
+            train = train_hybrid if init == "hybrid" else train_hint
+            return spread, train(space, inputs, given, labeled, self.views, directions, self._seed)
         shared = train_shared(space, inputs, given, labeled, kernel, directions, self._seed)
         if init == "guided":
             return spread, shared

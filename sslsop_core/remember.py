@@ -50,6 +50,16 @@ def remembering() -> Iterator[Saved]:
         _saved.reset(token)
 
 
+@contextmanager
+def sharing() -> Iterator[None]:
+    """Inside, a run that needs the result of a step twice takes it once; an outer count goes on."""
+    token = _saved.set(_saved.get() or Saved())
+    try:
+        yield
+    finally:
+        _saved.reset(token)
+
+
 def remembered(step: Callable[P, R]) -> Callable[P, R]:
     """A step that depends on nothing but its arguments, and whose result nobody changes."""
 

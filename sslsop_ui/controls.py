@@ -22,7 +22,8 @@ WORDS = {
     "spread": "Unknown until reached",
     "guided": "Unknown until reached, guided by an SVM",
     "hybrid": "Unknown until reached, guided by a hybrid",
-    "auto": "The best of these three in trials",
+    "hinted": "Unknown until reached, with a hint of a hybrid",
+    "auto": "The best of these in trials",
     "nearest": "As the nearest labelled point",
     "global": "From one predictor of the labelled points",
     "random": "At random",
@@ -88,10 +89,11 @@ def _advanced(problem: Problem) -> None:
     _choice(
         "Start of missing outputs",
         "init",
-        ["spread", "guided", "hybrid", "auto", "global", "nearest", "random"],
+        ["spread", "guided", "hybrid", "hinted", "auto", "global", "nearest", "random"],
         "Unknown until reached lets you watch outputs spread. Guided by one predictor they spread as well: "
         "an SVM of the labelled points, or a hybrid with generative models that learns from the unlabelled "
-        "ones too. Trials choose among these three on given outputs that are hidden in turn.",
+        "ones too, and that neighbors overrule if it is only a hint. Trials choose among these on given "
+        "outputs that are hidden in turn.",
     )
     own = f"As suits the data ({problem.metric})"
     _choice(

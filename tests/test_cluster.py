@@ -62,7 +62,9 @@ def on_cluster(model):
     return SSLSOP(**model.get_params() | {"engine": "dask"})
 
 
-@pytest.mark.parametrize("init", ["guided", "spread", "global", "random", "nearest", "hybrid", "auto"])
+@pytest.mark.parametrize(
+    "init", ["guided", "spread", "global", "random", "nearest", "hybrid", "hinted", "auto"]
+)
 @pytest.mark.parametrize("output_step", ["exact", "paper"])
 def test_a_cluster_learns_what_one_machine_learns(client, init, output_step):
     X, y = blobs()

@@ -57,7 +57,7 @@ def supporters(model, i):
     return set(np.flatnonzero(parts > 0).tolist())
 
 
-@pytest.mark.parametrize("init", ["spread", "guided", "hybrid"])
+@pytest.mark.parametrize("init", ["spread", "guided", "hybrid", "hinted"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_weights_of_labelled_points_and_of_the_shared_start_sum_to_one(kind, init):
     rng = np.random.default_rng(0)

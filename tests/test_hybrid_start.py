@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from sslsop_core import SSLSOP, datasets
 from sslsop_core.baselines import HybridCRF
-from sslsop_core.hybrid_start import quadratic
+from sslsop_core.hybrid_start import HINT, quadratic
 from sslsop_core.tuning import suited
 
 
@@ -63,3 +63,29 @@ def test_the_result_does_not_depend_on_threads():
         for n in (1, 2)
     )
     assert np.array_equal(one, two)
+
+
+@pytest.mark.parametrize("name", ["blobs", "gaussian_tree", "hmm", "label_mixture"])
+def test_a_hint_has_the_same_opinions_and_a_small_lead(name):
+    problem = datasets.load(name, n=60)
+    y = problem.hide(0.3)
+    hybrid, hint = (
+        SSLSOP(problem.space, init=init, max_iter=1).fit(problem.X, y)._engine.start
+        for init in ("hybrid", "hinted")
+    )
+    factor = np.linalg.norm(hint.scores) / np.linalg.norm(hybrid.scores)
+    np.testing.assert_allclose(hint.scores, factor * hybrid.scores, atol=1e-12)
+    np.testing.assert_allclose(hint.transitions, factor * hybrid.transitions, atol=1e-12)
+    best = np.sort(hint.scores, axis=1)
+    leads = np.abs(hint.scores) if name == "label_mixture" else best[:, -1] - best[:, -2]
+    assert np.median(leads) == pytest.approx(HINT)
+
+
+def test_neighbors_overrule_a_hint_and_not_the_hybrid():
+    moons = datasets.load("moons")
+    y = moons.hide(0.05)
+    hybrid, hinted = (
+        SSLSOP(moons.space, init=init).fit(moons.X, y).score(moons.X, moons.y)
+        for init in ("hybrid", "hinted")
+    )
+    assert hinted > hybrid

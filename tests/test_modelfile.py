@@ -16,6 +16,7 @@ from safetensors.numpy import load, save
 
 from sslsop_core import SSLSOP, Classes, datasets, load_model
 from sslsop_core.datasets.problem import take
+from sslsop_core.learner import CHOICES
 from sslsop_core.modelfile import VERSION, dump_model
 
 from .problems import KINDS, make
@@ -61,7 +62,7 @@ def test_a_loaded_model_is_the_same_model(kind, parameters, tmp_path):
     seed=st.integers(0, 10_000),
     kind=st.sampled_from(KINDS),
     parameters=st.fixed_dictionaries({
-        "init": st.sampled_from(["spread", "nearest", "random", "guided", "global", "hybrid", "auto"]),
+        "init": st.sampled_from(CHOICES["init"]),
         "output_step": st.sampled_from(["paper", "exact"]),
         "kernel": st.sampled_from(["linear", "rbf"]),
         "weights": st.sampled_from(["uniform", "heat"]),

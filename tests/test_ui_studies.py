@@ -44,7 +44,7 @@ def test_the_start_that_auto_stood_for_is_shown_for_every_fold():
     app = described(started(app), "SSLSOP")
     chosen = app.dataframe[-1].value
     assert chosen["fold"].tolist() == [1, 2]
-    assert set(chosen["init"]) <= {"spread", "guided", "hybrid"}
+    assert set(chosen["init"]) <= {"spread", "hinted", "hybrid"}
 
 
 def test_a_record_with_a_method_that_is_not_known_is_refused_in_words():
