@@ -220,7 +220,7 @@ def _search_seconds(model: SSLSOP, data: Sample, measured: float, threads: float
         return measured * n * np.log(n) / (m * np.log(m)) / threads
     pair = _once((data.facts, model.metric), lambda: _time_pair(model.metric, data))
     if method == "approximate":
-        return descent_seconds(pair, n, data.sparse, model.n_jobs)
+        return descent_seconds(pair, n, data.sparse)
     mutual = MUTUAL if not data.sparse and data.inputs.rows.dtype == np.float32 else 1.0
     return mutual * pair * n * n / threads
 

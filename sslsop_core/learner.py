@@ -129,7 +129,8 @@ class SSLSOP(StructuredEstimator):
     own_predictor : at prediction, also train a predictor for the new point's own neighborhood, with the
         outputs learned, and average it with those of its neighbors; False is eq. 21 alone.
     tol : stop when no output moved and the objective moved by less than this share of itself.
-    n_jobs : threads; the result does not depend on it, but for the neighbors that approximate search finds.
+    n_jobs : threads; the result does not depend on it. Approximate search has one, because what it finds
+        would.
     memory_limit : bytes that scores, coefficients and inner products may take in memory, None for all that
         there is. What is beyond lies in a temporary file (in `TMPDIR`); the result does not depend on it.
     engine : "threads" of this process, or "dask": the workers of the current `distributed.Client` (see

@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from joblib import effective_n_jobs
-from numba import get_num_threads
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import normalize
@@ -138,8 +136,9 @@ class Search:
         from pynndescent import NNDescent
 
         if self._index is None:
+            # On one thread: with more of them its draws, and so what it finds, depend on how many.
             self._index = NNDescent(
-                self.points, n_neighbors=max(columns, 15), random_state=self._seed, n_jobs=self._n_jobs
+                self.points, n_neighbors=max(columns, 15), random_state=self._seed, n_jobs=1
             )
             _compiled.add(sp.issparse(self.points))
         return self._index
@@ -147,7 +146,7 @@ class Search:
     def _descent_seconds(self) -> float:
         queries, points = (self.points[:most] for most in TIMED)
         pair = seconds_per_pair(points, queries, min(15, points.shape[0]))
-        return descent_seconds(pair, self.points.shape[0], sp.issparse(points), self._n_jobs)
+        return descent_seconds(pair, self.points.shape[0], sp.issparse(points))
 
     def build(self, columns: int) -> Search:
         """Make ready for queries now, and not with the first of them."""
@@ -200,11 +199,10 @@ class Search:
 _compiled: set[bool] = set()  # whether descent has run in this process, for sparse points and for dense ones
 
 
-def descent_seconds(pair: float, n: int, sparse: bool, n_jobs: int | None) -> float:
+def descent_seconds(pair: float, n: int, sparse: bool) -> float:
     """Seconds that nearest-neighbor descent will take, given those of one comparison."""
-    threads = get_num_threads() if n_jobs is None else effective_n_jobs(n_jobs)
     pairs = DESCENT_PAIRS * 1e6 * (n / 1e6) ** DESCENT_EXPONENT
-    return (0.0 if sparse in _compiled else DESCENT_COMPILES) + pair * pairs / threads
+    return (0.0 if sparse in _compiled else DESCENT_COMPILES) + pair * pairs
 
 
 def seconds_per_pair(points: Any, queries: Any, columns: int, metric: str = "euclidean") -> float:

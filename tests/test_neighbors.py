@@ -108,6 +108,16 @@ def test_approximate_search_finds_nearly_all_neighbors_every_time_the_same():
     assert np.array_equal(first.neighbors, graph_of(X, k=10, method="approximate").neighbors)
 
 
+def test_approximate_search_finds_the_same_for_any_number_of_threads():
+    X = np.random.default_rng(0).normal(size=(3000, 24)).astype(np.float32)
+    one, two = (Search(X, "euclidean", "approximate", n_jobs, 0) for n_jobs in (1, 2))
+    for ours, theirs in (
+        (one.among(10), two.among(10)),
+        (one.of(X[:200] + 0.1, 10), two.of(X[:200] + 0.1, 10)),
+    ):
+        assert np.array_equal(ours[1], theirs[1])
+
+
 def test_voters_are_the_reverse_of_neighbors():
     graph = graph_of(np.random.default_rng(0).normal(size=(25, 3)))
     starts, pairs = graph.voters(len(graph.neighbors))
