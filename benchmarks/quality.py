@@ -67,7 +67,10 @@ def fold_losses(problem, fold):
     spreads = [losses(spreading(problem, X, X_test, train, hidden, k)) for k in (5, 7, 10, 15)]
     return {
         "SSLSOP": losses(sslsop(problem, X, X_test, train, hidden)),
-        "SSLSOP, init=spread": losses(sslsop(problem, X, X_test, train, hidden, init="spread")),
+        **{
+            f"SSLSOP, init={init}": losses(sslsop(problem, X, X_test, train, hidden, init=init))
+            for init in ("spread", "hinted", "hybrid", "guided")
+        },
         "LabelSpreading, 7 neighbors": spreads[1],
         "LabelSpreading, best of 4": np.min(spreads, axis=0),
         "linear SVM, C = 1": losses(svm(X, X_test, train, hidden, [1])),
