@@ -11,6 +11,7 @@ import time
 from .background import for_ever, step_aside
 
 DELAY = 3.0  # seconds: the first page comes first
+TIDY = 15.0  # seconds between two rounds of giving memory back: each halts pages for a fifth of one
 SETS = ("blobs", "gaussian_tree", "hmm", "label_mixture")
 
 
@@ -23,7 +24,7 @@ def _warm_up() -> None:
     from . import memory
 
     memory.keep_together()
-    for_ever(memory.give_back, every=60.0)  # what visitors who left, and forgotten runs, had
+    for_ever(memory.give_back, every=TIDY)  # what visitors who left, and forgotten runs, had
     step_aside()
     time.sleep(DELAY)
     from sslsop_core import SSLSOP, datasets
